@@ -1,0 +1,66 @@
+"""Auroral: a stream processor on Apache Spark that answers in time and corrects what it answered too early.
+
+What is imported here describes diagrams and needs neither Spark nor Java. `run`, `batch` and `verify` bring
+Spark in, and are loaded when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from auroral.model.aggregates import UserAggregate, aggregate_function, register_aggregate
+from auroral.model.builder import DiagramBuilder, as_diagram, check, diagram
+from auroral.model.checking import Checked
+from auroral.model.diagram import Diagram
+from auroral.model.errors import AuroralError, DiagramError, Place, Problem
+from auroral.model.expression import function, register_function, sql
+from auroral.model.schema import Field, Schema, schema
+from auroral.model.spark_function import SparkFunction, from_spark
+from auroral.model.steps import Stream
+from auroral.model.types import FieldType, Kind
+
+if TYPE_CHECKING:
+    from auroral.app import batch, run, verify
+
+__all__ = [
+    "diagram",
+    "check",
+    "run",
+    "batch",
+    "verify",
+    "sql",
+    "function",
+    "register_function",
+    "aggregate_function",
+    "register_aggregate",
+    "from_spark",
+    "as_diagram",
+    "schema",
+    "Schema",
+    "Field",
+    "FieldType",
+    "Kind",
+    "Diagram",
+    "DiagramBuilder",
+    "Stream",
+    "Checked",
+    "SparkFunction",
+    "UserAggregate",
+    "AuroralError",
+    "DiagramError",
+    "Problem",
+    "Place",
+]
+
+_LAZY = {"run": "auroral.app", "batch": "auroral.app", "verify": "auroral.app"}
+
+
+def __getattr__(name: str) -> object:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

@@ -1,0 +1,95 @@
+"""The program `auroral`: finds the command, runs it, and turns errors into words and exit codes.
+
+Exit codes: 0 fine, 1 the input is wrong, 2 wrong use, 130 stopped with Ctrl-C before anything could be kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
+
+from auroral.commands import check, explain
+from auroral.commands.terminal import FINE, WRONG_INPUT, WRONG_USE, WrongUse, problems_of, say, say_problems
+from auroral.model.errors import AuroralError
+
+COMMANDS: tuple[ModuleType, ...] = (check, explain)
+INTERRUPTED = 130
+
+DESCRIPTION = """\
+Auroral: a stream processor on Apache Spark, driven from Python. A diagram of boxes is checked, run in buckets of
+time, and its result proved equal to one plain batch run."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = make_parser()
+    try:
+        args = parser.parse_args(argv)
+    except SystemExit as end:
+        # argparse ends the program itself, after --help and for wrong use; a caller wants a number.
+        return end.code if isinstance(end.code, int) else WRONG_USE
+    if args.command is None:
+        parser.print_help()
+        return FINE
+    try:
+        return int(args.run(args))
+    except WrongUse as error:
+        say_problems("error", problems_of(error), sys.stderr)
+        say(f"see also: auroral {args.command} --help", sys.stderr)
+        return _with_traceback(args.debug, WRONG_USE)
+    except AuroralError as error:
+        say_problems("error", problems_of(error), sys.stderr)
+        return _with_traceback(args.debug, WRONG_INPUT)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough, as with `| head`; nothing more can be written there.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINE
+    except KeyboardInterrupt:
+        say("stopped", sys.stderr)
+        return _with_traceback(args.debug, INTERRUPTED)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="auroral",
+        description=DESCRIPTION,
+        epilog="`auroral COMMAND --help` shows a command's options and an example.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"auroral {_version()}")
+    parser.set_defaults(command=None, debug=False)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
+    for module in COMMANDS:
+        command = commands.add_parser(
+            module.NAME,
+            help=module.SUMMARY,
+            description=f"{module.SUMMARY[0].upper()}{module.SUMMARY[1:]}.",
+            epilog=f"examples:\n{module.EXAMPLE}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        module.configure(command)
+        command.add_argument("--debug", action="store_true", help="show a traceback with every error")
+        command.set_defaults(run=module.run)
+    return parser
+
+
+def _with_traceback(debug: bool, code: int) -> int:
+    if debug:
+        traceback.print_exc()
+    return code
+
+
+def _version() -> str:
+    try:
+        return version("auroral")
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""What a checked diagram is, in words and as JSON: its boxes with their classes, ports and horizons, and its streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from auroral.model.boxes.apply import TypedApply
+from auroral.model.boxes.base import BoxClass
+from auroral.model.boxes.later import TypedLater
+from auroral.model.checking import Checked, CheckedBox
+from auroral.model.diagram import Diagram, Input
+from auroral.model.duration import spell
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """One box. `horizon` counts buckets, this one included; None for a fold, which depends on all of the past."""
+
+    name: str
+    type: str
+    query: str
+    box_class: str
+    horizon: int | None
+    past: int
+    inputs: tuple[tuple[str, bool], ...]
+    outputs: tuple[str, ...]
+    deterministic: str
+    convergent: bool
+    order_key: str
+    result_stime: str
+    runs: bool
+
+    @property
+    def ports(self) -> str:
+        ins = ", ".join(f"{stream} ({'required' if must else 'optional'})" for stream, must in self.inputs)
+        return f"{ins or '-'} -> {', '.join(self.outputs) or '-'}"
+
+    @property
+    def horizon_text(self) -> str:
+        if self.horizon is None:
+            return "all of the past"
+        if self.past == 0:
+            return "1 bucket"
+        return f"{self.horizon} buckets ({spell(self.past)} before)"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "type": self.type,
+            "query": self.query,
+            "class": self.box_class,
+            "horizon_buckets": self.horizon,
+            "past_us": self.past,
+            "inputs": [{"stream": stream, "required": must} for stream, must in self.inputs],
+            "outputs": list(self.outputs),
+            "deterministic": self.deterministic,
+            "convergent": self.convergent,
+            "order_key": self.order_key,
+            "result_stime": self.result_stime,
+            "runs": self.runs,
+        }
+
+
+def describe(checked: Checked) -> list[Described]:
+    queries = {box.name: query.name for query in checked.diagram.queries for box in query.boxes}
+    return [_box(box, queries[box.box.name], checked.diagram.bucket) for box in checked.boxes]
+
+
+def _box(checked: CheckedBox, query: str, bucket: int) -> Described:
+    box, typed, facts = checked.box, checked.typed, checked.box.spec.facts
+    later = isinstance(typed, TypedLater)
+    # A box that does not run yet says nothing of its ports: all that it reads counts as needed.
+    required = typed.required if len(typed.required) == len(box.inputs) else (True,) * len(box.inputs)
+    fold = typed.box_class is BoxClass.FOLD
+    return Described(
+        box.name,
+        getattr(box.spec, "type_name", box.spec.type),
+        query,
+        "not yet" if later else str(typed.box_class),
+        None if fold else 1 + -(-typed.past // bucket),
+        typed.past,
+        tuple(zip(box.inputs, required, strict=True)),
+        box.outputs,
+        "unknown" if later else "if its function is" if isinstance(typed, TypedApply) else "yes",
+        typed.convergent,
+        facts.order_key,
+        facts.result_stime,
+        not later,
+    )
+
+
+def box_rows(boxes: list[Described]) -> list[list[str]]:
+    """A table of boxes for `check`."""
+    head = ["box", "type", "class", "horizon", "deterministic", "convergent", "ports"]
+    rows = [
+        [
+            b.name,
+            b.type,
+            b.box_class,
+            b.horizon_text if b.runs else "-",
+            b.deterministic,
+            ("yes" if b.convergent else "no") if b.runs else "-",
+            b.ports,
+        ]
+        for b in boxes
+    ]
+    return [head, *rows]
+
+
+def stream_rows(checked: Checked) -> list[list[str]]:
+    roles = {given.stream: "input" for given in checked.diagram.inputs}
+    outputs = {output.stream for output in checked.diagram.outputs}
+    rows = []
+    for name, stream in checked.streams.items():
+        role = " and ".join(filter(None, (roles.get(name), "output" if name in outputs else None)))
+        rows.append([name, role or "-", str(stream.schema) or "no fields: control"])
+    return [["stream", "is", "fields"], *rows]
+
+
+def stime_of(given: Input) -> str:
+    """Where the rows of an input get their stime from, in words."""
+    stamp = given.stamp
+    if stamp is None or stamp.field is None:
+        return "the clock, when a row comes in"
+    text = f"field {stamp.field}"
+    if stamp.unit != 1:
+        text += f", counting {spell(stamp.unit).removeprefix('1')}"
+    if stamp.delay:
+        text += f", rows up to {spell(stamp.delay)} out of order"
+    if stamp.idle_after is not None:
+        text += f", follows the clock when silent for {spell(stamp.idle_after)}"
+    return f"{text}; late rows: {given.late}"
+
+
+def input_rows(diagram: Diagram) -> list[list[str]]:
+    return [["input", "stime"], *([given.stream, stime_of(given)] for given in diagram.inputs)]
+
+
+def streams_json(checked: Checked) -> list[dict[str, Any]]:
+    inputs = {given.stream: given for given in checked.diagram.inputs}
+    outputs = {output.stream: output for output in checked.diagram.outputs}
+    found = []
+    for name, stream in checked.streams.items():
+        one: dict[str, Any] = {
+            "name": name,
+            "fields": [{"name": f.name, "type": str(f.type)} for f in stream.schema.fields],
+            "input": name in inputs,
+            "output": name in outputs,
+        }
+        if name in inputs:
+            stamp = inputs[name].stamp
+            one["stime_field"] = stamp.field if stamp is not None else None
+            one["late"] = str(inputs[name].late)
+        if name in outputs:
+            one["availability_us"] = outputs[name].availability
+        found.append(one)
+    return found

@@ -1,0 +1,65 @@
+"""Python files that define diagrams: run as a program would be, and searched for what they define."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+import traceback
+from contextlib import redirect_stdout
+from typing import Any
+
+from auroral.model.builder import DiagramBuilder
+from auroral.model.diagram import Diagram
+from auroral.model.errors import AuroralError, DiagramError, Place, Problem
+
+# Not `__main__`: what a file does only as a program (`if __name__ == "__main__"`) is not wanted here.
+RUN_NAME = "__auroral__"
+
+
+def diagrams_of_program(file: str) -> list[Diagram | DiagramBuilder]:
+    """The diagrams that stand in module-level names of `file`, in their order."""
+    found: dict[int, Diagram | DiagramBuilder] = {}
+    for value in _run(file).values():
+        if isinstance(value, Diagram | DiagramBuilder):
+            found.setdefault(id(value), value)
+    if not found:
+        raise DiagramError(
+            [
+                Problem(
+                    f"{file} defines no diagram",
+                    allowed="a module-level name for what auroral.diagram(...) returns",
+                    next_step="write for example `d = auroral.diagram('name')` at the top of the file",
+                )
+            ]
+        )
+    return list(found.values())
+
+
+def _run(file: str) -> dict[str, Any]:
+    folder = os.path.dirname(os.path.abspath(file))
+    if folder not in sys.path:
+        # As for `python FILE`: modules beside it can be imported, also while the diagram runs.
+        sys.path.insert(0, folder)
+    try:
+        # Standard output is the command's own, and may be JSON.
+        with redirect_stdout(sys.stderr):
+            return runpy.run_path(file, run_name=RUN_NAME)
+    except AuroralError:
+        raise
+    except SyntaxError as error:
+        place = Place(error.filename or file, error.lineno)
+        raise DiagramError([Problem(f"this is not Python: {error.msg}", place)]) from error
+    except (Exception, SystemExit) as error:
+        raise DiagramError([_failed(file, error)]) from error
+
+
+def _failed(file: str, error: BaseException) -> Problem:
+    """The last line of the user's file on the way to the error."""
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    said = f"{type(error).__name__}: {error}".rstrip(": ")
+    return Problem(
+        f"the program stops with {said}",
+        Place(file, own[-1].lineno if own else None),
+        next_step=f"run it by itself to see more: python {file}",
+    )

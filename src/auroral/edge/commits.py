@@ -1,0 +1,59 @@
+"""The commit of an output: the small file that says how much of it counts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from auroral.edge.durable import replace_file
+from auroral.edge.sinks import OutputError
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """`length` is the bytes of a file or the parts of a folder that belong to the output, up to stime
+    `frontier`."""
+
+    schema: str
+    owner: str
+    frontier: int | None = None
+    length: int = 0
+    rows: int = 0
+
+    def save(self, path: Path) -> None:
+        replace_file(path, json.dumps(asdict(self), ensure_ascii=False).encode())
+
+
+def load(path: Path, output: Path, schema: str, owner: str) -> Commit | None:
+    """The commit of `output`, or None where it is new; refused where it is another run's or another
+    schema's."""
+    try:
+        found = Commit(**json.loads(path.read_text()))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError) as error:
+        raise OutputError(
+            f"{path} cannot be read as the commit of {output}: {error}\n"
+            f"    next: restore it from a copy, or remove it and {output} to write the output anew"
+        ) from error
+    if found.owner != owner:
+        raise OutputError(
+            f"{output} was written by another run ({found.owner or 'without a name'})\n"
+            f"    allowed: the same run may go on with it ({owner or 'without a name'})\n"
+            f"    next: choose another output, or remove {output} and {path}"
+        )
+    if found.schema != schema:
+        raise OutputError(
+            f"{output} was written with the schema {found.schema!r}\n    allowed: {schema!r}\n"
+            f"    next: choose another output, or remove {output} and {path}"
+        )
+    return found
+
+
+def refuse_foreign(output: Path, commit: Path) -> OutputError:
+    return OutputError(
+        f"{output} is there already and is not an unfinished output (there is no {commit.name})\n"
+        "    allowed: a name that does not exist yet, or the output of this run\n"
+        f"    next: choose another output, or remove {output}"
+    )

@@ -1,0 +1,79 @@
+"""CSV and JSON lines as an output: one file, with its commit beside it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from auroral.edge.commits import Commit, load, refuse_foreign
+from auroral.edge.durable import cut_back, lock, storage_error, sync_folder, write_at
+from auroral.edge.sinks import OutputError, Sink
+from auroral.edge.spelling import csv_header, csv_lines, json_lines
+from auroral.model.errors import AuroralError
+from auroral.model.schema import Schema
+
+
+class LineSink(Sink):
+    """Appends behind the committed length; the commit is `NAME.commit`."""
+
+    def __init__(self, path: Path, schema: Schema, owner: str, as_csv: bool):
+        super().__init__(str(path), schema)
+        self.path = path
+        self._commit_path = path.with_name(path.name + ".commit")
+        self._as_csv = as_csv
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise storage_error(error, "the output", path) from error
+        try:
+            lock(self._fd, path)
+            self._commit = self._recover(owner)
+        except OSError as error:
+            os.close(self._fd)
+            raise storage_error(error, "the output's commit", self._commit_path) from error
+        except AuroralError:
+            os.close(self._fd)
+            raise
+        self.frontier = self._commit.frontier
+
+    def _recover(self, owner: str) -> Commit:
+        size = os.fstat(self._fd).st_size
+        commit = load(self._commit_path, self.path, str(self.schema), owner)
+        if commit is None:
+            if size:
+                raise refuse_foreign(self.path, self._commit_path)
+            # Before the first byte, so that a file with bytes and no commit is always somebody else's.
+            commit = Commit(str(self.schema), owner)
+            commit.save(self._commit_path)
+            sync_folder(self.path.parent)
+        if size < commit.length:
+            raise OutputError(
+                f"{self.path} has {size} bytes, but {commit.length} were committed: somebody changed it\n"
+                f"    next: restore it from a copy, or remove it and {self._commit_path} to write it anew"
+            )
+        if size > commit.length:
+            cut_back(self._fd, commit.length)
+        return commit
+
+    def _write(self, low: int, high: int, rows: pa.Table) -> None:
+        before = self._commit
+        text = csv_lines(rows) if self._as_csv else json_lines(rows)
+        if self._as_csv and before.length == 0:
+            text = csv_header(self._arrow.names) + text
+        try:
+            end = write_at(self._fd, before.length, text.encode()) if text else before.length
+            commit = replace(before, frontier=high, length=end, rows=before.rows + rows.num_rows)
+            commit.save(self._commit_path)
+        except OSError as error:
+            cut_back(self._fd, before.length)
+            raise storage_error(error, f"{rows.num_rows} rows", self.path) from error
+        self._commit = commit
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1

@@ -1,0 +1,93 @@
+"""Parquet as an output: a folder of part files, with the commit in it."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from auroral.edge.commits import Commit, load, refuse_foreign
+from auroral.edge.durable import lock, storage_error, sync_folder, write_new
+from auroral.edge.sinks import OutputError, Sink
+from auroral.model.errors import AuroralError
+from auroral.model.schema import Schema
+
+_PART = re.compile(r"^part-(\d+)_-?\d+_-?\d+\.parquet$")
+
+
+class ParquetSink(Sink):
+    """Files `part-NUMBER_LOW_HIGH.parquet`, each the rows of [LOW, HIGH); ranges without rows have none.
+
+    Spark and others skip the commit, `_commit.json`, by its underscore.
+    """
+
+    def __init__(self, path: Path, schema: Schema, owner: str):
+        super().__init__(str(path), schema)
+        self.path = path
+        self._commit_path = path / "_commit.json"
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self._fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError as error:
+            raise storage_error(error, "the output (a folder)", path) from error
+        try:
+            lock(self._fd, path)
+            self._commit = self._recover(owner)
+        except OSError as error:
+            os.close(self._fd)
+            raise storage_error(error, "the output's commit", self._commit_path) from error
+        except AuroralError:
+            os.close(self._fd)
+            raise
+        self.frontier = self._commit.frontier
+
+    def _recover(self, owner: str) -> Commit:
+        commit = load(self._commit_path, self.path, str(self.schema), owner)
+        for leftover in self.path.glob("*.tmp"):
+            leftover.unlink()
+        if commit is None:
+            if any(self.path.iterdir()):
+                raise refuse_foreign(self.path, self._commit_path)
+            commit = Commit(str(self.schema), owner)
+            commit.save(self._commit_path)
+            sync_folder(self.path.parent)
+        parts = {int(m[1]): p for p in self.path.iterdir() if (m := _PART.match(p.name))}
+        for number in [number for number in parts if number >= commit.length]:
+            parts.pop(number).unlink()
+        sync_folder(self.path)
+        missing = sorted(set(range(commit.length)) - set(parts))
+        if missing:
+            raise OutputError(
+                f"{self.path} lacks part {missing[0]} of {commit.length}: it was changed by somebody else\n"
+                f"    next: restore it from a copy, or remove {self.path} to write it anew"
+            )
+        return commit
+
+    def _write(self, low: int, high: int, rows: pa.Table) -> None:
+        before = self._commit
+        part = self.path / f"part-{before.length:08}_{low}_{high}.parquet"
+        temporary = part.with_name(part.name + ".tmp")
+        try:
+            if rows.num_rows:
+                content = pa.BufferOutputStream()
+                pq.write_table(rows, content)
+                write_new(temporary, memoryview(content.getvalue()))
+                os.replace(temporary, part)
+                sync_folder(self.path)
+            length = before.length + (1 if rows.num_rows else 0)
+            commit = replace(before, frontier=high, length=length, rows=before.rows + rows.num_rows)
+            commit.save(self._commit_path)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
+            raise storage_error(error, f"{rows.num_rows} rows", part) from error
+        self._commit = commit
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1

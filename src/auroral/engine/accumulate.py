@@ -1,0 +1,244 @@
+"""Aggregate functions row by row in Python, for scans: folds, and windows with user aggregates.
+
+State is plain picklable values. Floating sums are exact, as whole numbers of 2^-1074.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from auroral.model.aggregates import TypedAggregate
+from auroral.model.types import FieldType, Kind
+
+_ONE = 1 << 1074
+
+
+class Accumulator(Protocol):
+    def add(self, values: Sequence[Any]) -> None: ...
+
+    def merge(self, later: Any) -> None: ...
+
+    def result(self) -> Any: ...
+
+
+def accumulators(functions: Sequence[TypedAggregate]) -> list[Any]:
+    return [_accumulator(f) for f in functions]
+
+
+def mergeable(functions: Sequence[TypedAggregate]) -> bool:
+    return all(f.user is None or f.user.combine is not None for f in functions)
+
+
+def _accumulator(function: TypedAggregate) -> Any:
+    if function.user is not None:
+        return User(function)
+    if function.function == "count":
+        return Count(bool(function.args))
+    arg = function.args[0].type
+    match function.function:
+        case "min" | "max":
+            return Extreme(1 if function.function == "max" else -1, arg.is_float)
+        case "firstval" | "lastval":
+            return Edge(function.function == "lastval")
+        case "count_distinct":
+            return Distinct()
+        case "sum" | "avg":
+            return Total(function.function, arg, function.type)
+        case _:
+            return Deviation(arg)
+
+
+class Count:
+    def __init__(self, of_values: bool):
+        self.of_values, self.n = of_values, 0
+
+    def add(self, values: Sequence[Any]) -> None:
+        self.n += not self.of_values or values[0] is not None
+
+    def merge(self, later: Count) -> None:
+        self.n += later.n
+
+    def result(self) -> int:
+        return self.n
+
+
+class Extreme:
+    """NaN is above everything, and either zero is 0.0, as in the SQL form."""
+
+    def __init__(self, sign: int, floating: bool):
+        self.sign, self.floating = sign, floating
+        self.best: Any = None
+
+    def add(self, values: Sequence[Any]) -> None:
+        value = values[0]
+        if value is None:
+            return
+        if self.floating:
+            value = value + 0.0
+        if self.best is None or self._above(value, self.best):
+            self.best = value
+
+    def _above(self, a: Any, b: Any) -> bool:
+        if self.floating and (math.isnan(a) or math.isnan(b)):
+            return (
+                bool(math.isnan(a) and not math.isnan(b))
+                if self.sign > 0
+                else bool(math.isnan(b) and not math.isnan(a))
+            )
+        return bool(a > b) if self.sign > 0 else bool(a < b)
+
+    def merge(self, later: Extreme) -> None:
+        self.add([later.best])
+
+    def result(self) -> Any:
+        return self.best
+
+
+class Edge:
+    """The first or last value, nulls included."""
+
+    def __init__(self, last: bool):
+        self.last, self.seen = last, False
+        self.value: Any = None
+
+    def add(self, values: Sequence[Any]) -> None:
+        if self.last or not self.seen:
+            self.value, self.seen = values[0], True
+
+    def merge(self, later: Edge) -> None:
+        if later.seen:
+            self.add([later.value])
+
+    def result(self) -> Any:
+        return self.value
+
+
+class Distinct:
+    def __init__(self) -> None:
+        self.seen: set[Any] = set()
+
+    def add(self, values: Sequence[Any]) -> None:
+        value = values[0]
+        if value is not None:
+            self.seen.add("NaN" if isinstance(value, float) and math.isnan(value) else value)
+
+    def merge(self, later: Distinct) -> None:
+        self.seen |= later.seen
+
+    def result(self) -> int:
+        return len(self.seen)
+
+
+class Total:
+    """Exact sums; `specials` collects NaN and infinities."""
+
+    def __init__(self, function: str, arg: FieldType, result: FieldType):
+        self.function, self.arg, self.type = function, arg, result
+        self.n, self.total, self.specials = 0, 0, set[str]()
+
+    def add(self, values: Sequence[Any]) -> None:
+        value = values[0]
+        if value is None:
+            return
+        self.n += 1
+        if not self.arg.is_float:
+            self.total += value if self.arg.is_integer else int(value.scaleb(self.arg.scale or 0))
+        elif math.isfinite(value):
+            numerator, denominator = value.as_integer_ratio()
+            self.total += numerator * (_ONE // denominator)
+        else:
+            self.specials.add(str(value))
+
+    def merge(self, later: Total) -> None:
+        self.n += later.n
+        self.total += later.total
+        self.specials |= later.specials
+
+    def result(self) -> Any:
+        if self.n == 0:
+            return None
+        if self.arg.is_integer:
+            wrapped = (self.total + (1 << 63)) % (1 << 64) - (1 << 63)
+            return wrapped if self.function == "sum" else _ratio(self.total, 1) / self.n
+        if self.arg.kind is Kind.DECIMAL:
+            return self._decimal()
+        total = self._floating()
+        return total if self.function == "sum" else total / self.n
+
+    def _decimal(self) -> Any:
+        from decimal import Context, Decimal
+
+        whole = Decimal(self.total).scaleb(-(self.arg.scale or 0), Context(prec=100))
+        if self.function == "avg":
+            return float(whole) / self.n
+        return None if len(str(abs(self.total))) > (self.type.precision or 38) else whole
+
+    def _floating(self) -> float:
+        if self.specials:
+            return float(next(iter(self.specials))) if len(self.specials) == 1 else math.nan
+        return _ratio(self.total, _ONE)
+
+
+class Deviation:
+    def __init__(self, arg: FieldType):
+        self.scale = _ONE if arg.is_float else 10 ** (arg.scale or 0)
+        self.arg = arg
+        self.n, self.total, self.squares, self.special = 0, 0, 0, False
+
+    def add(self, values: Sequence[Any]) -> None:
+        value = values[0]
+        if value is None:
+            return
+        self.n += 1
+        if self.arg.is_float and not math.isfinite(value):
+            self.special = True
+            return
+        numerator, denominator = value.as_integer_ratio()
+        scaled = numerator * (self.scale // denominator)
+        self.total += scaled
+        self.squares += scaled * scaled
+
+    def merge(self, later: Deviation) -> None:
+        self.n += later.n
+        self.total += later.total
+        self.squares += later.squares
+        self.special |= later.special
+
+    def result(self) -> float | None:
+        if self.n < 2:
+            return None
+        if self.special:
+            return math.nan
+        above = self.n * self.squares - self.total * self.total
+        return math.sqrt(_ratio(above, self.n * (self.n - 1) * self.scale * self.scale))
+
+
+class User:
+    """The user's own init / incr / final, with combine where parts are merged."""
+
+    def __init__(self, function: TypedAggregate):
+        assert function.user is not None
+        self.user = function.user
+        self.state = self.user.init()
+
+    def add(self, values: Sequence[Any]) -> None:
+        self.state = self.user.incr(self.state, *values)
+
+    def merge(self, later: User) -> None:
+        assert self.user.combine is not None
+        self.state = self.user.combine(self.state, later.state)
+
+    def result(self) -> Any:
+        return self.user.final(self.state)
+
+    def __getstate__(self) -> Any:
+        return self.state
+
+
+def _ratio(numerator: int, denominator: int) -> float:
+    try:
+        return numerator / denominator
+    except OverflowError:
+        return math.inf if (numerator > 0) == (denominator > 0) else -math.inf

@@ -1,0 +1,69 @@
+"""Small pieces of SQL text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+STIME = "__stime"
+SEQ = "__seq"
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def string_literal(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def order_column(position: int) -> str:
+    """The name of a column that carries part of a stream's order key."""
+    return f"__k{position}"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of an edge: its name and Spark type."""
+
+    name: str
+    type: str
+
+    def ddl(self) -> str:
+        return f"{quoted(self.name)} {self.type}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cte:
+    """One named step of a statement."""
+
+    name: str
+    select: str
+
+    def __str__(self) -> str:
+        body = "\n  ".join(self.select.strip().splitlines())
+        return f"{quoted(self.name)} AS (\n  {body}\n)"
+
+
+def select(items: Iterable[str], source: str, *rest: str) -> str:
+    return "\n".join([f"SELECT {', '.join(items)}", f"FROM {source}", *(part for part in rest if part)])
+
+
+def columns(names: Iterable[str], prefix: str = "") -> list[str]:
+    return [f"{prefix}{quoted(name)}" for name in names]
+
+
+def with_ctes(ctes: Sequence[Cte], final: str) -> str:
+    if not ctes:
+        return final
+    return "WITH " + ",\n".join(str(cte) for cte in ctes) + "\n" + final
+
+
+def floor_div(value: str, divisor: int) -> str:
+    """Floor division of BIGINTs: SQL's own cuts towards zero, which would fold times before 1970 into one window."""
+    return f"(({value}) - pmod({value}, {divisor}L)) DIV {divisor}L" if divisor != 1 else f"({value})"
+
+
+def falls_below(hashed: str, rate: float) -> str:
+    """Whether the low 32 bits of a hash fall into the lowest `rate` of their range."""
+    return f"CAST({hashed} & 4294967295L AS DOUBLE) < {rate * 2**32!r}D"

@@ -1,0 +1,139 @@
+"""Aggregate functions: the built-in ones and those that users define."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from auroral.model import types
+from auroral.model.boxes.base import Report
+from auroral.model.errors import DiagramError, Problem, unknown_name
+from auroral.model.expression import Scope, Typed, parse_aggregate, resolve
+from auroral.model.types import FieldType, Kind, UnknownType, parse_type
+
+BUILT_IN = ("count", "sum", "avg", "min", "max", "stddev", "firstval", "lastval", "count_distinct")
+ORDER_SENSITIVE = ("firstval", "lastval")
+
+_NAME = re.compile(r"[^\W\d]\w*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class UserAggregate:
+    """An aggregate in Python: `init() -> state`, `incr(state, *values) -> state`, `final(state) -> value`.
+
+    Rows come in processing order. With `combine(earlier, later) -> state`, partial results of parts of a
+    window are combined instead of reading the whole window again; combining must equal counting on.
+    """
+
+    name: str
+    init: Callable[[], Any] = field(compare=False)
+    incr: Callable[..., Any] = field(compare=False)
+    final: Callable[[Any], Any] = field(compare=False)
+    returns: FieldType
+    combine: Callable[[Any, Any], Any] | None = field(default=None, compare=False)
+
+
+_registered: dict[str, UserAggregate] = {}
+REGISTERED: Mapping[str, UserAggregate] = MappingProxyType(_registered)
+
+
+def register_aggregate(aggregate: UserAggregate) -> UserAggregate:
+    """Make a user aggregate known by its name, in Python diagrams and in XML files alike."""
+    name = aggregate.name.lower()  # as calls are read
+    if name in BUILT_IN:
+        raise DiagramError([Problem(f"{aggregate.name!r} is a built-in aggregate", next_step="choose another name")])
+    _registered[name] = aggregate
+    return aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class TypedAggregate:
+    """One aggregate of a box: `name` is the output field, `function` the built-in name or the user's."""
+
+    name: str
+    function: str
+    args: tuple[Typed, ...]
+    type: FieldType
+    user: UserAggregate | None = None
+
+    @property
+    def order_sensitive(self) -> bool:
+        return self.user is not None or self.function in ORDER_SENSITIVE
+
+
+def typed_aggregate(name: str, text: str, scope: Scope, report: Report) -> TypedAggregate | None:
+    """Parse and type one call such as `sum(bytes * 8)`."""
+    try:
+        call = parse_aggregate(text)
+        args = tuple(resolve(arg, scope, report.functions) for arg in call.args)
+    except DiagramError as error:
+        for problem in error.problems:
+            report.add(f"aggregate {name!r}: {problem.what}", problem.allowed, problem.next_step)
+        return None
+    if call.name in _registered:
+        user = _registered[call.name]
+        return TypedAggregate(name, call.name, args, user.returns, user)
+    if call.name not in BUILT_IN:
+        report.problems.append(unknown_name("aggregate function", call.name, (*BUILT_IN, *_registered), report.place))
+        return None
+    if len(args) != 1 and not (call.name == "count" and not args):
+        report.add(f"aggregate {name!r}: {call.name} takes one argument, not {len(args)}")
+        return None
+    result = _result_type(call.name, args[0].type if args else None)
+    if result is None:
+        report.add(
+            f"aggregate {name!r}: {call.name} of a {args[0].type}",
+            allowed="numbers" if call.name in ("sum", "avg", "stddev") else "any type but binary",
+        )
+        return None
+    return TypedAggregate(name, call.name, args, result)
+
+
+def _result_type(function: str, arg: FieldType | None) -> FieldType | None:
+    if function in ("count", "count_distinct") or arg is None:
+        return types.LONG
+    if function in ("firstval", "lastval"):
+        return arg
+    if function in ("min", "max"):
+        return None if arg.kind is Kind.BINARY else arg
+    if not arg.is_numeric:
+        return None
+    if function == "sum":
+        if arg.kind is Kind.DECIMAL:
+            assert arg.precision is not None and arg.scale is not None
+            return types.decimal(min(38, arg.precision + 10), arg.scale)
+        return types.LONG if arg.is_integer else types.DOUBLE
+    return types.DOUBLE
+
+
+def aggregate_function(
+    name: str,
+    *,
+    init: Callable[[], Any],
+    incr: Callable[..., Any],
+    final: Callable[[Any], Any],
+    returns: str | FieldType,
+    combine: Callable[[Any, Any], Any] | None = None,
+) -> UserAggregate:
+    """Make an aggregate of four functions known by its name: see UserAggregate for what each of them does."""
+    problems = []
+    if not isinstance(name, str) or not _NAME.match(name):  # type: ignore[redundant-expr]  # users err
+        problems.append(Problem(f"{name!r} cannot be the name of an aggregate", allowed="letters, digits and _"))
+    parts: dict[str, object] = {"init": init, "incr": incr, "final": final}
+    if combine is not None:
+        parts["combine"] = combine
+    problems += [
+        Problem(f"aggregate {name!r}: {part} is {value!r}", allowed="a function")
+        for part, value in parts.items()
+        if not callable(value)
+    ]
+    try:
+        result = parse_type(returns) if isinstance(returns, str) else returns
+    except UnknownType as error:
+        problems.append(Problem(f"aggregate {name!r}: {error}"))
+    if problems:
+        raise DiagramError(problems)
+    return register_aggregate(UserAggregate(name, init, incr, final, result, combine))

@@ -1,0 +1,168 @@
+"""The arguments of the Python API, checked where they are given, so that errors are at the user's line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Never, TypeVar
+
+from auroral.model.boxes.base import Source
+from auroral.model.duration import UNITS, Duration, microseconds
+from auroral.model.errors import DiagramError, Place, Problem, unknown_name
+from auroral.model.expression import SqlExpression
+from auroral.model.schema import Schema, SchemaLike, schema
+
+E = TypeVar("E", bound=StrEnum)
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def user_place(element: str) -> Place:
+    """The file and line of the user's call: the first frame that is not Auroral's own."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return Place(frame.f_code.co_filename, frame.f_lineno, element)
+
+
+def refuse(what: str, place: Place, allowed: str | None = None, next_step: str | None = None) -> Never:
+    raise DiagramError([Problem(what, place, allowed, next_step)])
+
+
+def name_of(kind: str, given: object) -> str:
+    """A name that the user chose for a step, a stream or a query."""
+    if isinstance(given, str) and given.strip():
+        return given
+    return refuse(
+        f"the {kind}'s name is {given!r}",
+        user_place(kind),
+        allowed="a string that is not empty",
+        next_step=f"the first argument is the {kind}'s name",
+    )
+
+
+def text(what: str, given: object, place: Place, allowed: str = "a string") -> str:
+    if isinstance(given, str):
+        return given
+    return refuse(f"{what} is {given!r}", place, allowed)
+
+
+def optional_text(what: str, given: object, place: Place, allowed: str = "a string") -> str | None:
+    return None if given is None else text(what, given, place, allowed)
+
+
+def duration(what: str, given: object, place: Place) -> int:
+    """A length of time in microseconds, 0 or more."""
+    try:
+        length = microseconds(given) if isinstance(given, str | timedelta) else None
+    except ValueError:
+        length = None
+    if length is not None and length >= 0:
+        return length
+    return refuse(
+        f"{what}={given!r} is not a length of time",
+        place,
+        allowed=f"a number with a unit of {', '.join(UNITS)}, or a timedelta",
+        next_step="write for example '500ms' or '10s'",
+    )
+
+
+def optional_duration(what: str, given: Duration | None, place: Place) -> int | None:
+    return None if given is None else duration(what, given, place)
+
+
+def instant(what: str, given: object, place: Place) -> int | None:
+    """A point of stime in microseconds: a datetime with a time zone, or the number itself."""
+    if given is None or (isinstance(given, int) and not isinstance(given, bool)):
+        return given
+    if isinstance(given, datetime) and given.tzinfo is not None:
+        return (given - _EPOCH) // timedelta(microseconds=1)
+    return refuse(
+        f"{what}={given!r} is not a point in time",
+        place,
+        allowed="a datetime with a time zone, or microseconds since 1970 as an int",
+        next_step="write for example datetime(2026, 1, 31, tzinfo=UTC)",
+    )
+
+
+def choice(what: str, given: object, options: type[E], place: Place) -> E:
+    """The option of that name; `options` are strings to the user."""
+    known = [option.value for option in options]
+    if isinstance(given, str) and given in known:
+        return options(given)
+    problem = unknown_name(what, str(given), known, place)
+    raise DiagramError([problem])
+
+
+def fields(what: str, given: object, place: Place) -> tuple[str, ...]:
+    """Field names; one name alone is a mistake that Python would read as its letters."""
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        names = tuple(given)
+        if all(isinstance(name, str) for name in names):
+            return names
+    return refuse(
+        f"{what}={given!r} is not a list of field names",
+        place,
+        allowed="a list of strings",
+        next_step=f"write {what}=[{given!r}]" if isinstance(given, str) else None,
+    )
+
+
+def expression(what: str, given: object, place: Place) -> Source:
+    if isinstance(given, str | SqlExpression):
+        return given
+    return refuse(
+        f"{what} is {given!r}",
+        place,
+        allowed="an expression as a string, or Spark SQL as sql('...', 'type')",
+    )
+
+
+def columns(what: str, given: object, place: Place) -> tuple[tuple[str, Source], ...]:
+    """A dict of output fields to expressions, as pairs."""
+    if not isinstance(given, Mapping):
+        return refuse(
+            f"{what} are {given!r}",
+            place,
+            allowed="a dict of output fields to expressions",
+            next_step="write for example {'kb': 'bytes / 1024'}",
+        )
+    return tuple(
+        (text(f"a field of {what}", name, place), expression(f"{what}[{name!r}]", source, place))
+        for name, source in given.items()
+    )
+
+
+def calls(given: object, place: Place) -> tuple[tuple[str, str], ...]:
+    """A dict of output fields to calls of aggregate functions, as pairs."""
+    if not isinstance(given, Mapping):
+        return refuse(
+            f"functions are {given!r}",
+            place,
+            allowed="a dict of output fields to aggregate functions",
+            next_step="write for example {'n': 'count()', 'kb': 'sum(kb)'}",
+        )
+    allowed = "a call such as 'sum(bytes)'"
+    return tuple(
+        (text("a field of functions", name, place), text(f"functions[{name!r}]", call, place, allowed))
+        for name, call in given.items()
+    )
+
+
+def number(what: str, given: object, place: Place) -> float:
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        return given
+    return refuse(f"{what} is {given!r}", place, allowed="a number")
+
+
+def schema_of(given: SchemaLike, place: Place) -> Schema:
+    """A schema, with the place of the call on everything that is wrong with it."""
+    try:
+        return schema(given)
+    except DiagramError as error:
+        raise DiagramError(replace(problem, place=place) for problem in error.problems) from None

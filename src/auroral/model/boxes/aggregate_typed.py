@@ -1,0 +1,77 @@
+"""Aggregates whose input is known, one class for each kind of window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from auroral.model.aggregates import TypedAggregate
+from auroral.model.boxes.base import TypedBox
+from auroral.model.expression import Typed
+from auroral.model.schema import Field
+from auroral.model.windows import EventTimeWindow
+
+
+@dataclass(frozen=True, slots=True)
+class WindowStart:
+    """The output field that names a result's window: its start = value * unit + offset, in microseconds."""
+
+    field: Field
+    unit: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedAggregateBox(TypedBox):
+    """Common to all aggregates: output fields are group_by, then any `start`, then the functions."""
+
+    functions: tuple[TypedAggregate, ...]
+    group_by: tuple[str, ...]
+    start: WindowStart | None = None
+
+    def expressions(self) -> Iterator[Typed]:
+        return (arg for function in self.functions for arg in function.args)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedStimeAggregate(TypedAggregateBox):
+    """Windows [m*advance + phase, ... + size) of stime; the result's stime is the window's end - 1 us."""
+
+    size: int
+    advance: int
+    phase: int = 0
+    kept_windows: tuple[WindowSample, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSample:
+    """Which windows a window_drop upstream let through: those that it dropped must not appear half filled."""
+
+    box: str
+    rate: float
+    batch: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedEventTimeAggregate(TypedAggregateBox):
+    """Output 0 has the results; with LatePolicy.SIDE, output 1 the rows late for every window of theirs."""
+
+    window: EventTimeWindow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedFirstAligned(TypedAggregateBox):
+    """Windows [f + m*advance, ... + size) of stime, f the group's first stime; closed by a row of it."""
+
+    size: int
+    advance: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedLandmark(TypedAggregateBox):
+    origin: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedRuns(TypedAggregateBox):
+    pass

@@ -1,0 +1,127 @@
+"""What every box states about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import ClassVar, Protocol, runtime_checkable
+
+from auroral.model.errors import DiagramError, Place, Problem, unknown_name
+from auroral.model.expression import Functions, Scope, SqlExpression, Typed, parse, resolve
+from auroral.model.stream import StreamType
+from auroral.model.types import BOOL
+
+Source = str | SqlExpression
+"""An expression as a user writes it: Auroral's own language as text, or Spark SQL wrapped in `sql(...)`."""
+
+
+class BoxClass(StrEnum):
+    MAP = "map"
+    WINDOW = "window"
+    FOLD = "fold"
+
+
+@dataclass(frozen=True, slots=True)
+class BoxFacts:
+    """A box type's row in the generated table of boxes."""
+
+    box_class: str
+    ports: str
+    closing_event: str
+    result_stime: str
+    order_key: str
+    state: str
+    horizon: str
+    deterministic: bool
+    convergent: bool | str
+    repeatable: bool
+    compiles_to: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedBox:
+    """A box whose inputs are known. `past` is how many microseconds before a bucket's start it reads."""
+
+    outputs: tuple[StreamType, ...]
+    box_class: BoxClass = BoxClass.MAP
+    past: int = 0
+    required: tuple[bool, ...] = (True,)
+    order_sensitive: bool = False
+
+    @property
+    def convergent(self) -> bool:
+        """Whether it comes to the same state wherever it was started (D12): a fold need not."""
+        return self.box_class is not BoxClass.FOLD
+
+    def expressions(self) -> Iterator[Typed]:
+        """Every expression that the box evaluates."""
+        return iter(())
+
+
+@dataclass(slots=True)
+class Report:
+    """Collects what is wrong with one box, so that all of it can be said at once."""
+
+    box: str
+    place: Place
+    functions: Functions
+    problems: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+
+    def add(self, what: str, allowed: str | None = None, next_step: str | None = None) -> None:
+        self.problems.append(Problem(what, self.place, allowed, next_step))
+
+    def warn(self, what: str, next_step: str | None = None) -> None:
+        self.warnings.append(Problem(what, self.place, None, next_step))
+
+    def field(self, name: str, stream: StreamType) -> bool:
+        if stream.schema.get(name) is None:
+            self.problems.append(unknown_name("field", name, stream.schema.names, self.place))
+            return False
+        return True
+
+    def expression(self, source: Source, scope: Scope, what: str) -> Typed | None:
+        """Parse and type `source`; None where it is wrong, with the problems noted."""
+        try:
+            expr = parse(source) if isinstance(source, str) else source
+            return resolve(expr, scope, self.functions)
+        except DiagramError as error:
+            for problem in error.problems:
+                self.problems.append(Problem(f"{what}: {problem.what}", self.place, problem.allowed, problem.next_step))
+            return None
+
+    def predicate(self, source: Source, scope: Scope, what: str) -> Typed | None:
+        typed = self.expression(source, scope, what)
+        if typed is not None and typed.type != BOOL:
+            self.add(
+                f"{what} is of type {typed.type}",
+                allowed="a condition, of type bool",
+                next_step="compare it with something",
+            )
+            return None
+        return typed
+
+
+@runtime_checkable
+class BoxSpec(Protocol):
+    """What a user says of a box. `resolve` returns None exactly when it reported a problem."""
+
+    type: ClassVar[str]
+    facts: ClassVar[BoxFacts]
+
+    def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None: ...
+
+
+def expect_ports(report: Report, kind: str, inputs: Sequence[StreamType], outputs: int, n_in: int, n_out: int) -> bool:
+    """Note a wrong number of ports."""
+    right = True
+    for have, want, word in ((len(inputs), n_in, "input"), (outputs, n_out, "output")):
+        if have != want:
+            report.add(
+                f"{kind} has {have} {word} streams",
+                allowed=f"{want}",
+                next_step=f"connect {want} {word} stream{'s' * (want != 1)}",
+            )
+            right = False
+    return right

@@ -1,0 +1,226 @@
+"""Boxes that look at one row at a time: filter, map, delay, and the union of streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from auroral.model.boxes.base import BoxClass, BoxFacts, Report, Source, TypedBox, expect_ports
+from auroral.model.errors import DiagramError
+from auroral.model.expression import Scope, Typed, bare_field
+from auroral.model.schema import Field, Schema
+from auroral.model.stream import ClockField, StreamType
+from auroral.model.types import INT, FieldType, common_type
+
+
+@dataclass(frozen=True, slots=True)
+class TypedFilter(TypedBox):
+    predicates: tuple[Typed, ...]
+    else_port: bool
+
+    def expressions(self) -> Iterator[Typed]:
+        return iter(self.predicates)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A case statement: a row goes out at the first predicate that holds, or at the else-port (D3)."""
+
+    predicates: tuple[Source, ...]
+    else_port: bool = False
+
+    type: ClassVar[str] = "filter"
+    facts: ClassVar[BoxFacts] = BoxFacts(
+        box_class="map",
+        ports="1 in, one out a predicate (+ else)",
+        closing_event="-",
+        result_stime="the row's",
+        order_key="the input's",
+        state="none",
+        horizon="0",
+        deterministic=True,
+        convergent=True,
+        repeatable=True,
+        compiles_to="WHERE",
+    )
+
+    def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
+        if not self.predicates:
+            report.add("a filter needs at least one predicate", next_step="give it expression.0")
+            return None
+        if not expect_ports(report, "filter", inputs, outputs, 1, len(self.predicates) + self.else_port):
+            return None
+        scope = Scope.of(inputs[0].schema)
+        typed = [report.predicate(p, scope, f"predicate {i}") for i, p in enumerate(self.predicates)]
+        predicates = tuple(t for t in typed if t is not None)
+        if len(predicates) < len(typed):
+            return None
+        return TypedFilter(outputs=(inputs[0],) * outputs, predicates=predicates, else_port=self.else_port)
+
+
+@dataclass(frozen=True, slots=True)
+class TypedMap(TypedBox):
+    columns: tuple[tuple[str, Typed], ...]
+
+    def expressions(self) -> Iterator[Typed]:
+        return (typed for _, typed in self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """One output row for each input row, one field for each expression (D4)."""
+
+    columns: tuple[tuple[str, Source], ...]
+
+    type: ClassVar[str] = "map"
+    facts: ClassVar[BoxFacts] = BoxFacts(
+        box_class="map",
+        ports="1 in, 1 out",
+        closing_event="-",
+        result_stime="the row's",
+        order_key="the input's",
+        state="none",
+        horizon="0",
+        deterministic=True,
+        convergent=True,
+        repeatable=True,
+        compiles_to="SELECT",
+    )
+
+    def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
+        if not expect_ports(report, "map", inputs, outputs, 1, 1):
+            return None
+        if not self.columns:
+            report.add(
+                "a map needs at least one output field",
+                next_step="give it expression.0 and output-field-name.0",
+            )
+            return None
+        stream = inputs[0]
+        scope = Scope.of(stream.schema)
+        typed = [(name, report.expression(source, scope, f"field {name!r}")) for name, source in self.columns]
+        columns = tuple((name, t) for name, t in typed if t is not None)
+        if len(columns) < len(typed):
+            return None
+        schema = schema_of(((name, t.type) for name, t in columns), report)
+        if schema is None:
+            return None
+        clocks = []
+        for name, t in columns:
+            copied = bare_field(t)
+            clock = stream.clock(copied.name) if copied is not None else None
+            if clock is not None:
+                clocks.append(ClockField(name, clock.unit, clock.offset))
+        return TypedMap(outputs=(StreamType(schema, tuple(clocks), stream.order),), columns=columns)
+
+
+def schema_of(fields: Iterable[tuple[str, FieldType]], report: Report) -> Schema | None:
+    """A schema from (name, type) pairs; a repeated or reserved name is reported."""
+    try:
+        return Schema(tuple(Field(name, t) for name, t in fields))
+    except DiagramError as error:
+        for problem in error.problems:
+            report.add(problem.what, problem.allowed, problem.next_step)
+        return None
+
+
+def merged(inputs: Sequence[StreamType], report: Report, what: str) -> StreamType | None:
+    """The type of a union: same field names in order, types widened to a common one."""
+    first = inputs[0].schema
+    fields = list(first.fields)
+    for number, stream in enumerate(inputs[1:], 1):
+        if stream.schema.names != first.names:
+            report.add(
+                f"{what}: input {number} has the fields ({stream.schema}), input 0 has ({first})",
+                allowed="inputs of one schema",
+                next_step="put a map before it that gives the same fields in the same order",
+            )
+            return None
+        for position, other in enumerate(stream.schema.fields):
+            common = common_type(fields[position].type, other.type)
+            if common is None:
+                report.add(
+                    f"{what}: field {other.name!r} is {fields[position].type} on input 0"
+                    f" and {other.type} on input {number}",
+                    allowed="inputs of one schema; numbers widen by themselves",
+                    next_step="put a map before it that converts the field",
+                )
+                return None
+            fields[position] = Field(other.name, common)
+    clocks = tuple(clock for clock in inputs[0].clocks if all(clock in stream.clocks for stream in inputs))
+    order: tuple[FieldType, ...] = (INT, *(t for stream in inputs for t in stream.order))
+    return StreamType(Schema(tuple(fields)), clocks, order)
+
+
+@dataclass(frozen=True, slots=True)
+class TypedUnion(TypedBox):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """All rows of all inputs (D5); rows of equal stime are in order of input, then of that input's order."""
+
+    type: ClassVar[str] = "union"
+    facts: ClassVar[BoxFacts] = BoxFacts(
+        box_class="map",
+        ports="N in (optional, one must be there), 1 out",
+        closing_event="-",
+        result_stime="the row's",
+        order_key="input index, then the input's",
+        state="none",
+        horizon="0",
+        deterministic=True,
+        convergent=True,
+        repeatable=True,
+        compiles_to="UNION ALL",
+    )
+
+    def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
+        if not inputs:
+            report.add("a union has no input stream", next_step="connect at least one")
+            return None
+        if not expect_ports(report, "union", inputs, outputs, len(inputs), 1):
+            return None
+        stream = merged(inputs, report, "union")
+        return None if stream is None else TypedUnion(outputs=(stream,), required=(False,) * len(inputs))
+
+
+@dataclass(frozen=True, slots=True)
+class TypedIdentity(TypedBox):
+    """Output `data_ports[i]` carries input i unchanged; other outputs are control streams without rows."""
+
+    data_ports: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """Synthetic cost: rows pass unchanged. The cost is engine time, never a shift of stime."""
+
+    delay_ms: int
+    selectivity: float = 1.0
+    type_name: str = "delay"
+
+    type: ClassVar[str] = "delay"
+    facts: ClassVar[BoxFacts] = BoxFacts(
+        box_class="map",
+        ports="1 in, 1 out",
+        closing_event="-",
+        result_stime="the row's",
+        order_key="the input's",
+        state="none",
+        horizon="0",
+        deterministic=True,
+        convergent=True,
+        repeatable=True,
+        compiles_to="SELECT (cost charged as engine time)",
+    )
+
+    def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
+        if not expect_ports(report, "delay", inputs, outputs, 1, 1):
+            return None
+        if self.delay_ms < 0:
+            report.add(f"delay-ms is {self.delay_ms}", allowed="0 or more")
+            return None
+        return TypedIdentity(outputs=(inputs[0],), data_ports=(0,), box_class=BoxClass.MAP)

@@ -1,0 +1,50 @@
+"""The table of boxes: one row for each box type, from what the types state about themselves."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from auroral.model.boxes.aggregate import Aggregate
+from auroral.model.boxes.apply import Apply
+from auroral.model.boxes.base import BoxFacts, BoxSpec
+from auroral.model.boxes.drop import RandomDrop, WindowDrop
+from auroral.model.boxes.join import Join
+from auroral.model.boxes.later import LATER
+from auroral.model.boxes.serialize import SOutput, SUnion
+from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+
+RUNNING: tuple[type[BoxSpec], ...] = (
+    Filter,
+    Map,
+    Union,
+    Aggregate,
+    Join,
+    Apply,
+    Delay,
+    RandomDrop,
+    WindowDrop,
+    SUnion,
+    SOutput,
+)
+"""The box types that run, as the docs list them. Other spellings: sjoin, aurorajoin; delay_sel."""
+
+
+def box_table() -> str:
+    """Markdown: a column for each fact, a row for each box type; then the types that only load."""
+    names = [f.name for f in fields(BoxFacts)]
+    lines = [
+        "| box | " + " | ".join(name.replace("_", " ") for name in names) + " |",
+        "|---" * (len(names) + 1) + "|",
+    ]
+    for box in RUNNING:
+        cells = [_cell(getattr(box.facts, name)) for name in names]
+        lines.append(f"| {box.type} | " + " | ".join(cells) + " |")
+    lines += ["", "These load and check, and do not run yet:", "", "| box | why |", "|---|---|"]
+    lines += [f"| {name} | {why} |" for name, why in sorted(LATER.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(value: str | bool) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value

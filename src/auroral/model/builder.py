@@ -1,0 +1,172 @@
+"""Diagrams written in Python: `diagram(...)`, its inputs, and the steps that their streams take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+
+from auroral.model import arguments as given
+from auroral.model.aggregate_steps import AggregateSteps
+from auroral.model.boxes.base import BoxSpec
+from auroral.model.checking import Checked
+from auroral.model.checking import check as check_diagram
+from auroral.model.diagram import Box, Diagram, Input, Late, Output, Query, Stamp
+from auroral.model.duration import UNITS, Duration
+from auroral.model.errors import Place
+from auroral.model.expression import Functions
+from auroral.model.names import LOCAL
+from auroral.model.schema import Schema, SchemaLike
+from auroral.model.steps import Stream
+from auroral.model.types import Kind
+
+STIME_UNITS = ("s", "ms", "us")
+
+
+def diagram(name: str, *, bucket: Duration = "1s", participant: str = LOCAL) -> DiagramBuilder:
+    """A new diagram; `bucket` is the length of the time buckets that it is evaluated in."""
+    place = given.user_place(f"diagram {given.name_of('diagram', name)!r}")
+    return DiagramBuilder(name, given.duration("bucket", bucket, place), given.text("participant", participant, place))
+
+
+class DiagramBuilder:
+    """Collects what a Python program says of a diagram. Whatever takes a Diagram takes this as well."""
+
+    def __init__(self, name: str, bucket: int, participant: str):
+        self.name = name
+        self.bucket = bucket
+        self.participant = participant
+        self._inputs: list[Input] = []
+        self._outputs: list[Output] = []
+        self._queries: dict[str, list[Box]] = {}
+        self._query = name
+
+    def input(
+        self,
+        stream: str,
+        schema: SchemaLike,
+        *,
+        stime: str | None = None,
+        unit: str | None = None,
+        late: str = "move",
+        delay: Duration | None = None,
+        idle_after: Duration | None = None,
+    ) -> Stream:
+        """A stream that comes in.
+
+        `stime` is the field that a row's time is in, and `unit` what an integer field counts ('s', 'ms' or
+        'us'); without a field, rows get the time of their arrival. Rows may be `delay` out of order; later
+        ones are moved, rejected or dropped (`late`). An input silent for `idle_after` follows the clock.
+        """
+        place = given.user_place(f"input {given.name_of('stream', stream)!r}")
+        fields = given.schema_of(schema, place)
+        wait = given.optional_duration("delay", delay, place)
+        idle = given.optional_duration("idle_after", idle_after, place)
+        if stime is None and (unit, wait, idle) != (None, None, None):
+            given.refuse(
+                "unit, delay and idle_after are about a stime field, and there is none",
+                place,
+                next_step="name the field with stime=..., or leave them out: the clock is never late",
+            )
+        field = given.optional_text("stime", stime, place, "the name of a field, or None for the clock")
+        stamp = Stamp(field, _stime_unit(fields, field, unit, place), wait or 0, idle)
+        policy = given.choice("late policy", late, Late, place)
+        self._inputs.append(Input(stream, fields, stamp, policy, place=place))
+        return Stream(self, stream)
+
+    def query(self, name: str) -> AbstractContextManager[None]:
+        """Steps made inside `with` belong to the query `name`; others to one with the diagram's name."""
+        return self._inside(given.name_of("query", name))
+
+    @contextmanager
+    def _inside(self, query: str) -> Iterator[None]:
+        before, self._query = self._query, query
+        try:
+            yield
+        finally:
+            self._query = before
+
+    def build(self) -> Diagram:
+        """The diagram as it stands, as an immutable value."""
+        return Diagram(
+            self.name,
+            tuple(self._inputs),
+            tuple(self._outputs),
+            tuple(Query(name, tuple(boxes)) for name, boxes in self._queries.items()),
+            bucket=self.bucket,
+            participant=self.participant,
+        )
+
+    def check(self, functions: Functions | None = None) -> Checked:
+        """The types of all streams; raises one DiagramError with everything that is wrong."""
+        return check_diagram(self.build(), functions)
+
+    def to_mermaid(self) -> str:
+        return self.build().to_mermaid()
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {**self.build()._repr_mimebundle_(include, exclude), "text/plain": repr(self)}
+
+    def __repr__(self) -> str:
+        boxes = sum(len(query) for query in self._queries.values())
+        return f"<diagram {self.name!r}: {len(self._inputs)} in, {boxes} steps, {len(self._outputs)} out>"
+
+    def add(
+        self,
+        name: str,
+        spec: BoxSpec,
+        inputs: Sequence[AggregateSteps],
+        outputs: Sequence[str],
+        place: Place,
+    ) -> tuple[Stream, ...]:
+        """A step of any box type, into the current query; gives its output streams."""
+        for stream in inputs:
+            if not isinstance(stream, AggregateSteps):
+                given.refuse(f"{stream!r} is not a stream", place, "streams, as inputs and steps return them")
+            if stream.builder is not self:
+                given.refuse(
+                    f"stream {stream.name!r} belongs to another diagram, {stream.builder.name!r}",
+                    place,
+                    allowed=f"streams of {self.name!r}",
+                )
+        box = Box(name, spec, tuple(stream.name for stream in inputs), tuple(outputs), place=place)
+        self._queries.setdefault(self._query, []).append(box)
+        return tuple(Stream(self, stream) for stream in outputs)
+
+    def add_output(self, output: Output) -> None:
+        self._outputs.append(output)
+
+
+def as_diagram(given_diagram: Diagram | DiagramBuilder) -> Diagram:
+    """The diagram, finished or still under construction."""
+    if isinstance(given_diagram, DiagramBuilder):
+        return given_diagram.build()
+    other: object = given_diagram
+    if not isinstance(other, Diagram):
+        given.refuse(
+            f"{other!r} is not a diagram",
+            given.user_place("diagram"),
+            allowed="what diagram(...) returned, or a Diagram",
+        )
+    return given_diagram
+
+
+def check(diagram: Diagram | DiagramBuilder, functions: Functions | None = None) -> Checked:
+    """The types of all streams of a diagram; raises one DiagramError with everything that is wrong."""
+    return check_diagram(as_diagram(diagram), functions)
+
+
+def _stime_unit(fields: Schema, name: str | None, unit: str | None, place: Place) -> int:
+    """Microseconds in one step of the stime field. Unknown fields and other types: see `check`."""
+    if unit is not None and unit not in STIME_UNITS:
+        given.refuse(f"unit={unit!r}", place, ", ".join(map(repr, STIME_UNITS)))
+    found = None if name is None else fields.get(name)
+    if found is not None and found.is_integer and unit is None:
+        given.refuse(
+            f"stime field {name!r} is a {found}, and what it counts is not said",
+            place,
+            allowed="unit='s', 'ms' or 'us'",
+            next_step="add unit=... to the input",
+        )
+    if found is not None and found.kind is Kind.TIMESTAMP and unit is not None:
+        given.refuse(f"stime field {name!r} is a timestamp and needs no unit", place, next_step="leave unit out")
+    return 1 if unit is None else UNITS[unit]

@@ -1,0 +1,289 @@
+"""Checking a diagram: types of all streams, box by box, and everything that is wrong, at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from auroral.model.boxes.base import BoxClass, Report
+from auroral.model.boxes.later import TypedLater
+from auroral.model.diagram import Box, Diagram, Input, Output
+from auroral.model.errors import DiagramError, Place, Problem, unknown_name
+from auroral.model.expression import Functions, default_functions, impure_functions
+from auroral.model.schema import Schema
+from auroral.model.stream import ClockField, StreamType
+from auroral.model.types import LONG, Kind
+from auroral.model.unjudged import passes_rows_on, syntax_problems
+from auroral.model.window_samples import CheckedBox, with_window_samples
+
+__all__ = ["Checked", "CheckedBox", "check"]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A diagram that has passed: boxes in topological order, all stream types, and why it may not run yet."""
+
+    diagram: Diagram
+    boxes: tuple[CheckedBox, ...]
+    streams: Mapping[str, StreamType]
+    warnings: tuple[Problem, ...]
+    blockers: tuple[Problem, ...]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_unpickle, (self.diagram, self.boxes, dict(self.streams), self.warnings, self.blockers))
+
+    def runnable(self) -> Checked:
+        """This, or a DiagramError that says what in it does not run yet."""
+        if self.blockers:
+            raise DiagramError(self.blockers)
+        return self
+
+    def producer(self, stream: str) -> tuple[CheckedBox, int] | None:
+        """The box that makes `stream`, and its output port; None for an input stream."""
+        for checked in self.boxes:
+            if stream in checked.box.outputs:
+                return checked, checked.box.outputs.index(stream)
+        return None
+
+    @property
+    def box_class(self) -> BoxClass:
+        """The class of the whole: a fold if any box is, else a window if any is."""
+        order = (BoxClass.MAP, BoxClass.WINDOW, BoxClass.FOLD)
+        return max((c.typed.box_class for c in self.boxes), key=order.index, default=BoxClass.MAP)
+
+    @property
+    def convergent(self) -> bool:
+        """Whether the whole comes to the same state wherever it was started (D12)."""
+        return all(c.typed.convergent for c in self.boxes)
+
+
+def _unpickle(
+    diagram: Diagram,
+    boxes: tuple[CheckedBox, ...],
+    streams: dict[str, StreamType],
+    warnings: tuple[Problem, ...],
+    blockers: tuple[Problem, ...],
+) -> Checked:
+    return Checked(diagram, boxes, MappingProxyType(streams), warnings, blockers)
+
+
+def check(diagram: Diagram, functions: Functions | None = None) -> Checked:
+    """Type all streams of `diagram`. Raises one DiagramError with every problem found."""
+    return _Checking(diagram, functions if functions is not None else default_functions()).run()
+
+
+class _Checking:
+    def __init__(self, diagram: Diagram, functions: Functions):
+        self.diagram = diagram
+        self.functions = functions
+        self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
+        self.blockers: list[Problem] = []
+        self.streams: dict[str, StreamType] = {}
+        # Streams whose producer is wrong or does not run yet: what reads them cannot be judged.
+        self.unknown: set[str] = set()
+
+    def run(self) -> Checked:
+        self._names()
+        for given in self.diagram.inputs:
+            self.streams[given.stream] = self._input(given)
+        checked = [c for c in (self._box(box) for box in self._ordered()) if c is not None]
+        seen: set[str] = set()
+        for output in self.diagram.outputs:
+            self._output(output, seen)
+            seen.add(output.stream)
+        if self.diagram.bucket <= 0:
+            self.problems.append(Problem(f"the bucket interval is {self.diagram.bucket} us", allowed="above 0"))
+        if self.problems:
+            raise DiagramError(self.problems)
+        boxes = tuple(with_window_samples(checked, self.warnings))
+        return Checked(self.diagram, boxes, MappingProxyType(self.streams), tuple(self.warnings), tuple(self.blockers))
+
+    def _names(self) -> None:
+        """Every stream has one producer, every box and query a name of its own."""
+        producers: dict[str, Place] = {}
+        for stream, place in self._produced():
+            if stream in producers:
+                self.problems.append(
+                    Problem(
+                        f"stream {stream!r} is produced twice, also by {producers[stream]}",
+                        place,
+                        next_step="give each stream one producer; merge with a union",
+                    )
+                )
+            producers.setdefault(stream, place)
+        for kind, names in (
+            ("box", [(b.name, b.place) for b in self.diagram.boxes]),
+            ("query", [(q.name, Place()) for q in self.diagram.queries]),
+        ):
+            seen: set[str] = set()
+            for name, place in names:
+                if name in seen:
+                    self.problems.append(
+                        Problem(
+                            f"{kind} name {name!r} is used twice",
+                            place,
+                            next_step="names are unique in a diagram",
+                        )
+                    )
+                seen.add(name)
+        known = sorted(producers)
+        for box in self.diagram.boxes:
+            for stream in box.inputs:
+                if stream not in producers:
+                    place = _place(box.place, f"box {box.name!r}")
+                    self.problems.append(unknown_name("stream", stream, known, place))
+                    self.unknown.add(stream)
+        read = {stream for box in self.diagram.boxes for stream in box.inputs} | {
+            o.stream for o in self.diagram.outputs
+        }
+        for stream, place in self._produced():
+            if stream not in read:
+                self.warnings.append(Problem(f"stream {stream!r} is read by no box and is no output", place))
+
+    def _produced(self) -> Iterable[tuple[str, Place]]:
+        for given in self.diagram.inputs:
+            yield given.stream, _place(given.place, f"input {given.stream!r}")
+        for box in self.diagram.boxes:
+            for stream in box.outputs:
+                yield stream, _place(box.place, f"box {box.name!r}")
+
+    def _input(self, given: Input) -> StreamType:
+        stamp = given.stamp
+        place = _place(given.place, f"input {given.stream!r}")
+        clocks: tuple[ClockField, ...] = ()
+        if stamp is not None and stamp.field is not None:
+            field_type = given.schema.get(stamp.field)
+            if field_type is None:
+                self.problems.append(unknown_name("stime field", stamp.field, given.schema.names, place))
+            elif not (field_type.is_integer or field_type.kind is Kind.TIMESTAMP):
+                self.problems.append(
+                    Problem(
+                        f"stime field {stamp.field!r} is a {field_type}",
+                        place,
+                        allowed="a timestamp or an integer field",
+                    )
+                )
+            else:
+                clocks = (ClockField(stamp.field, stamp.unit),)
+        return StreamType(given.schema, clocks, (LONG,))
+
+    def _ordered(self) -> list[Box]:
+        """Boxes after the boxes that they read from; a loop is a problem that names it."""
+        boxes = list(self.diagram.boxes)
+        inputs = {given.stream for given in self.diagram.inputs}
+        # A name that an input has too is a problem already; with the box as its producer it might be a loop.
+        made_by = {stream: box for box in boxes for stream in box.outputs if stream not in inputs}
+        ordered: list[Box] = []
+        # By identity: two boxes of one name are a problem already, and each is still judged.
+        state: dict[int, int] = {}
+        for root in boxes:
+            # An explicit stack: diagrams may be deeper than Python's.
+            stack: list[tuple[Box, int]] = [(root, 0)]
+            while stack:
+                box, port = stack.pop()
+                if port == 0:
+                    if state.get(id(box)):
+                        continue
+                    state[id(box)] = 1
+                if port < len(box.inputs):
+                    stack.append((box, port + 1))
+                    upstream = made_by.get(box.inputs[port])
+                    if upstream is None:
+                        continue
+                    if state.get(id(upstream)) == 1:
+                        around = [b for b, _ in stack]
+                        first = next(n for n, b in enumerate(around) if b is upstream)
+                        loop = [b.name for b in (*around[first:], upstream)]
+                        self.problems.append(
+                            Problem(
+                                f"the boxes {' <- '.join(loop)} form a loop",
+                                box.place,
+                                allowed="diagrams without loops",
+                            )
+                        )
+                        self.unknown.update(box.outputs)
+                    elif id(upstream) not in state:
+                        stack.append((upstream, 0))
+                else:
+                    state[id(box)] = 2
+                    ordered.append(box)
+        return ordered
+
+    def _box(self, box: Box) -> CheckedBox | None:
+        place = _place(box.place, f"box {box.name!r}")
+        if any(stream in self.unknown or stream not in self.streams for stream in box.inputs):
+            self.problems += syntax_problems(box.spec, place)
+            self.unknown.update(box.outputs)
+            return None
+        report = Report(box.name, place, self.functions)
+        typed = box.spec.resolve([self.streams[stream] for stream in box.inputs], len(box.outputs), report)
+        self.problems += report.problems
+        self.warnings += report.warnings
+        if typed is None and len(box.inputs) == 1 and passes_rows_on(box.spec):
+            self.streams.update(dict.fromkeys(box.outputs, self.streams[box.inputs[0]]))
+            return None
+        if typed is None:
+            self.unknown.update(box.outputs)
+            return None
+        if isinstance(typed, TypedLater):
+            self.blockers.append(Problem(f"box {box.name!r} does not run yet: {typed.reason}", report.place))
+            self.unknown.update(box.outputs)
+            return CheckedBox(box, typed)
+        for name in sorted({name for expression in typed.expressions() for name in impure_functions(expression)}):
+            self.blockers.append(
+                Problem(
+                    f"box {box.name!r} calls {name}(), whose result differs from run to run",
+                    report.place,
+                    allowed="functions of the row alone: no clock, no random source, no arrival order",
+                    next_step="use the row's stime, or a hash of its fields",
+                )
+            )
+        self.streams.update(zip(box.outputs, typed.outputs, strict=True))
+        return CheckedBox(box, typed)
+
+    def _output(self, output: Output, earlier: set[str]) -> None:
+        place = _place(output.place, f"output {output.stream!r}")
+        if output.stream in earlier:
+            self.problems.append(
+                Problem(f"stream {output.stream!r} is an output twice", place, next_step="leave one out")
+            )
+        if output.availability is not None and output.availability <= 0:
+            self.problems.append(
+                Problem(
+                    f"output {output.stream!r}: the availability bound is {output.availability} us",
+                    place,
+                    allowed="above 0",
+                )
+            )
+        if output.stream in self.unknown:
+            return
+        found = self.streams.get(output.stream)
+        if found is None:
+            self.problems.append(unknown_name("stream", output.stream, sorted(self.streams), place))
+        elif output.schema is not None and not _declared_fits(output.schema, found.schema):
+            self.problems.append(
+                Problem(
+                    f"output {output.stream!r} is declared as ({output.schema}) but carries ({found.schema})",
+                    place,
+                    next_step="mend the declaration, or leave it out: the schema follows from the diagram",
+                )
+            )
+
+
+def _place(place: Place, element: str) -> Place:
+    """Where it stands; for a diagram made without places, at least which part of it."""
+    return place if str(place) else Place(element=element)
+
+
+def _declared_fits(declared: Schema, found: Schema) -> bool:
+    """Names must be the same; a declared type may differ in size or width, as Borealis allowed."""
+    if not declared.fields:
+        return not found.fields
+    if declared.names != found.names:
+        return False
+    return all(
+        a.type.kind is b.type.kind or (a.type.is_numeric and b.type.is_numeric)
+        for a, b in zip(declared.fields, found.fields, strict=True)
+    )

@@ -1,0 +1,180 @@
+"""Diagrams: boxes and streams, grouped into queries, with what enters and what leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from auroral.model.boxes.base import BoxSpec
+from auroral.model.errors import Place
+from auroral.model.names import LOCAL, Name
+from auroral.model.schema import Schema
+
+DEFAULT_BUCKET = 1_000_000
+
+
+class Late(StrEnum):
+    """What a source does with a row whose bucket is already closed. Each such row counts in the ledger."""
+
+    MOVE = "move"
+    """Into the open bucket; its fields, and so its event time, stay as they are."""
+    REJECT = "reject"
+    """Refused, kept in the log of rejected rows."""
+    DROP = "drop"
+    """Dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """How a source gives rows their stime.
+
+    With a field: stime = field * unit (microseconds), and the boundary follows the largest stime at a
+    distance of `delay`; an input that is silent for `idle_after` follows the clock. Without a field: the
+    clock, when the row comes in.
+    """
+
+    field: str | None = None
+    unit: int = 1
+    delay: int = 0
+    idle_after: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueOptions:
+    """Update queues of Borealis files; kept, and in force with revisions in a later release."""
+
+    update_queue: bool | None = None
+    queue_type: int | None = None
+    key: str | None = None
+
+    def inherit(self, outer: QueueOptions) -> QueueOptions:
+        return QueueOptions(
+            self.update_queue if self.update_queue is not None else outer.update_queue,
+            self.queue_type if self.queue_type is not None else outer.queue_type,
+            self.key if self.key is not None else outer.key,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    stream: str
+    schema: Schema
+    stamp: Stamp | None = None
+    late: Late = Late.MOVE
+    node: str | None = None
+    place: Place = field(default=Place(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """`availability` is X, the bound on added latency in microseconds; None waits for ever.
+
+    `schema` is what was declared.
+    """
+
+    stream: str
+    availability: int | None = None
+    schema: Schema | None = None
+    place: Place = field(default=Place(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    name: str
+    spec: BoxSpec
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    node: str | None = None
+    queue: QueueOptions = QueueOptions()
+    port_queues: tuple[QueueOptions, ...] = ()
+    port_views: tuple[str | None, ...] = ()
+    access: tuple[str, ...] = ()
+    place: Place = field(default=Place(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of Borealis files; kept, and in force with table boxes in a later release."""
+
+    name: str
+    schema: Schema
+    keys: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
+    stream: str | None = None
+    node: str | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+    place: Place = field(default=Place(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionPointView:
+    """History kept on a stream; loaded, and in force in a later release."""
+
+    name: str
+    stream: str
+    order: str | None = None
+    size: int | None = None
+    start: int | None = None
+    end: int | None = None
+    radius: int | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+    place: Place = field(default=Place(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A named group of boxes: the unit of deployment, replication and movement."""
+
+    name: str
+    boxes: tuple[Box, ...] = ()
+    tables: tuple[Table, ...] = ()
+    node: str | None = None
+    queue: QueueOptions = QueueOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagram:
+    """A loop-free graph of boxes and streams; `bucket` is the bucket interval B in microseconds."""
+
+    name: str
+    inputs: tuple[Input, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    queries: tuple[Query, ...] = ()
+    views: tuple[ConnectionPointView, ...] = ()
+    schemas: tuple[tuple[str, Schema], ...] = ()
+    bucket: int = DEFAULT_BUCKET
+    participant: str = LOCAL
+    queue: QueueOptions = QueueOptions()
+
+    @property
+    def boxes(self) -> Iterator[Box]:
+        for query in self.queries:
+            yield from query.boxes
+
+    def qualified(self, name: str) -> Name:
+        return Name(self.participant, name)
+
+    def input(self, stream: str) -> Input | None:
+        return next((i for i in self.inputs if i.stream == stream), None)
+
+    def output(self, stream: str) -> Output | None:
+        return next((o for o in self.outputs if o.stream == stream), None)
+
+    def to_mermaid(self) -> str:
+        """The diagram as mermaid text."""
+        from auroral.model.picture import mermaid
+
+        return mermaid(self)
+
+    def _repr_html_(self) -> str:
+        from auroral.model.picture import svg
+
+        return svg(self)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        return {
+            "text/html": self._repr_html_(),
+            "text/vnd.mermaid": self.to_mermaid(),
+            "text/plain": repr(self),
+        }

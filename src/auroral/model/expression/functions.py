@@ -1,0 +1,110 @@
+"""Functions that users add to the language from Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from auroral.model.errors import DiagramError, Problem
+from auroral.model.expression.builtins import BUILTINS
+from auroral.model.types import FieldType, UnknownType, parse_type
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_NAME = re.compile(r"[^\W\d]\w*\Z")
+# Words of the grammar, and `field("odd name")`.
+_RESERVED = frozenset(("if", "then", "else", "or", "and", "not", "true", "false", "null", "field"))
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A user's function. `call` gets Python values, None for null; without it is declared only."""
+
+    name: str
+    args: tuple[FieldType, ...]
+    returns: FieldType
+    call: Callable[..., Any] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(str(arg) for arg in self.args)}) -> {self.returns}"
+
+
+@dataclass(frozen=True, slots=True)
+class Functions(Mapping[str, Function]):
+    """An immutable set of user functions, by lower-case name."""
+
+    by_name: Mapping[str, Function] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __getitem__(self, name: str) -> Function:
+        return self.by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.by_name)
+
+    def __len__(self) -> int:
+        return len(self.by_name)
+
+    def plus(self, added: Function) -> Functions:
+        """These functions and one more, which replaces an earlier one of its name."""
+        return Functions(MappingProxyType({**self.by_name, added.name: added}))
+
+
+_default = Functions()
+
+
+def default_functions() -> Functions:
+    """The functions registered so far with `register_function` and `@function`."""
+    return _default
+
+
+def make_function(name: str, call: Callable[..., Any] | None, args: str, returns: str) -> Function:
+    """A checked function from type texts: `args` is a list like "int, string(8)", empty for none."""
+    lowered, problems = name.lower(), []
+    if not _NAME.match(name):
+        problems.append(Problem(f"{name!r} cannot be the name of a function", allowed="letters, digits and _"))
+    if lowered in _RESERVED:
+        problems.append(Problem(f"{name!r} is a word of the expression language", next_step="choose another"))
+    if lowered in BUILTINS:
+        problems.append(Problem(f"the function {name!r} is built in", next_step="choose another name"))
+    types: list[FieldType] = []
+    for text in [*_split(args), returns]:
+        try:
+            types.append(parse_type(text))
+        except UnknownType as error:
+            problems.append(Problem(f"function {name!r}: {error}"))
+    if problems:
+        raise DiagramError(problems)
+    return Function(lowered, tuple(types[:-1]), types[-1], call)
+
+
+def register_function(name: str, call: Callable[..., Any] | None, args: str, returns: str) -> Function:
+    """Make a Python function callable in every expression: `register_function("half", f, "int", "double")`.
+
+    It must be pure: same arguments, same result, on every replica. A later one of the same name replaces it.
+    """
+    global _default
+    made = make_function(name, call, args, returns)
+    _default = _default.plus(made)
+    return made
+
+
+def function(signature: str, *, name: str | None = None) -> Callable[[F], F]:
+    """`register_function` as a decorator, `@function("int, int -> double")`; it keeps the Python name."""
+    args, arrow, returns = signature.rpartition("->")
+    if not arrow:
+        raise DiagramError(
+            [Problem(f"{signature!r} is not the signature of a function", allowed='"int, int -> double"')]
+        )
+
+    def register(call: F) -> F:
+        register_function(name or call.__name__, call, args, returns)
+        return call
+
+    return register
+
+
+def _split(args: str) -> list[str]:
+    return re.split(r",(?![^()]*\))", args) if args.strip() else []

@@ -1,0 +1,131 @@
+"""Reading expressions: text to syntax tree, bounded in size and depth; errors point into the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import cast
+
+from lark import Lark, Token, UnexpectedInput
+from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+
+from auroral.model.errors import Problem
+from auroral.model.expression.build import BuildTree, Refused
+from auroral.model.expression.grammar import GRAMMAR, SPOKEN
+from auroral.model.expression.problems import ExpressionError, point
+from auroral.model.expression.syntax import AggregateCall, Binary, Call, Expr, Node, walk
+
+LARGEST_TEXT = 64 * 1024
+DEEPEST = 200
+# The engine guards these against nulls and exceptions; each costs Spark several levels and an analysis pass.
+HEAVY = frozenset(("/", "min", "max", "ln", "log", "floor", "ceil", "pad"))
+HEAVY_LEVELS = 6
+
+
+def parse(text: str, *, fold_case: bool = False) -> Expr:
+    """Read an expression. `fold_case` lower-cases the names of fields and streams, never string literals."""
+    root: Node = _run(text, "expression", fold_case)
+    _check_depth(text, [root])
+    return Expr(text, root)
+
+
+def parse_aggregate(text: str, *, fold_case: bool = False) -> AggregateCall:
+    """Read one call of an aggregate function. Any name is accepted: it may be a user's aggregate."""
+    at, name, args = _run(text, "aggregate", fold_case)
+    _check_depth(text, args)
+    return AggregateCall(text, at, name, tuple(Expr(text, arg) for arg in args))
+
+
+@cache
+def _parser(fold_case: bool) -> Lark:
+    # The basic lexer keeps the words reserved everywhere; building while parsing needs no recursion.
+    return Lark(
+        GRAMMAR,
+        parser="lalr",
+        lexer="basic",
+        start=["expression", "aggregate"],
+        transformer=BuildTree(fold_case),
+    )
+
+
+def _run(text: str, start: str, fold_case: bool):  # type: ignore[no-untyped-def]  # Lark's parse is untyped
+    if len(text) > LARGEST_TEXT:
+        raise ExpressionError(
+            text,
+            [
+                Problem(
+                    f"the expression has {len(text):,} characters",
+                    allowed=f"at most {LARGEST_TEXT:,}",
+                    next_step="split it over several map boxes",
+                )
+            ],
+        )
+    surrogate = next((i for i, c in enumerate(text) if "\ud800" <= c <= "\udfff"), None)
+    if surrogate is not None:
+        raise _error(text, surrogate, "half of a surrogate pair, which is not a character", None, "remove it")
+    try:
+        return _parser(fold_case).parse(text, start=start)
+    except Refused as refused:
+        raise _error(text, refused.at, refused.what, refused.allowed, refused.next_step) from None
+    except UnexpectedInput as unexpected:
+        raise _syntax_error(text, start, unexpected) from None
+
+
+def _check_depth(text: str, roots: Iterable[Node]) -> None:
+    for root in roots:
+        too_deep = next((node for node, depth in walk(root, _levels) if depth > DEEPEST), None)
+        if too_deep is not None:
+            raise _error(
+                text,
+                too_deep.at,
+                f"the expression is nested deeper than {DEEPEST} levels",
+                f"{DEEPEST} levels; each + of a chain like a + b + c is one, and/or chains are free,"
+                f" and {', '.join(sorted(HEAVY))} count as {HEAVY_LEVELS}",
+                "split it over several map boxes",
+            )
+
+
+def _levels(node: Node) -> int:
+    label = node.op if isinstance(node, Binary) else node.name if isinstance(node, Call) else ""
+    return HEAVY_LEVELS if label in HEAVY else 1
+
+
+def _syntax_error(text: str, start: str, unexpected: UnexpectedInput) -> ExpressionError:
+    if isinstance(unexpected, UnexpectedCharacters):
+        at = cast(int, unexpected.pos_in_stream)
+        if text[at] in "\"'":
+            return _error(text, at, "the string that starts here has no end", None, f"close it with {text[at]}")
+        if text[at].isdigit():
+            return _error(text, at, "not a number", "12, 1.5, 1e-3, 1.5f, 1.5d", None)
+        sign = {"&": "write && or and", "|": "write || or or"}.get(text[at], "remove it, or quote it in a string")
+        return _error(text, at, f"the character {text[at]!r} has no meaning here", None, sign)
+    if not isinstance(unexpected, UnexpectedToken):  # pragma: no cover  # Lark's LALR parser has no third kind
+        return _error(text, len(text), "the expression does not end", None, None)
+    token: Token = unexpected.token
+    expected = _spoken(unexpected.accepts or unexpected.expected)
+    if token.type == "$END":
+        what = "the expression ends too early" if text.strip() else "the expression is empty"
+        return _error(text, len(text), what, expected, _aggregate_hint(start))
+    at = token.start_pos or 0
+    hint = _aggregate_hint(start)
+    if token == ">" and text[:at].rstrip().endswith("<"):
+        hint = "write != for unequal"
+    elif token.type == "IF":
+        hint = "put parentheses around an if that is part of a larger expression"
+    return _error(text, at, f"{str(token)!r} cannot stand here", expected, hint)
+
+
+def _aggregate_hint(start: str) -> str | None:
+    return "write one call, such as sum(bytes * 8) or count()" if start == "aggregate" else None
+
+
+def _spoken(terminals: Iterable[str]) -> str:
+    # SIGN is both an operator and the start of a value; its company says which.
+    words = {SPOKEN[name] for name in terminals if name in SPOKEN}
+    if "an operator" in words:
+        words.discard("a value")  # only the parenthesis that would make a name a call
+    return " or ".join(sorted(words))
+
+
+def _error(text: str, at: int, what: str, allowed: str | None, next_step: str | None) -> ExpressionError:
+    return ExpressionError(text, [point(Problem(what, allowed=allowed, next_step=next_step), text, at)])

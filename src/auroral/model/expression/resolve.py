@@ -1,0 +1,232 @@
+"""From syntax to types: names are looked up, conversions made explicit, and all type errors collected."""
+
+from __future__ import annotations
+
+from auroral.model.errors import Problem, unknown_name
+from auroral.model.expression import operators
+from auroral.model.expression.builtins import BUILTINS, CONVERSIONS, Builtin
+from auroral.model.expression.functions import Function, Functions, default_functions
+from auroral.model.expression.implied import NULL, BareNull, converted, padded, pair_types
+from auroral.model.expression.problems import ExpressionError, point
+from auroral.model.expression.scope import Scope
+from auroral.model.expression.syntax import Arrow, Binary, Call, Expr, If, Literal, Name, Node, Unary
+from auroral.model.expression.typed import (
+    Choice,
+    Constant,
+    FieldRef,
+    Infix,
+    Invoke,
+    Prefix,
+    SqlExpression,
+    Typed,
+)
+from auroral.model.types import (
+    BOOL,
+    DOUBLE,
+    INT,
+    LONG,
+    SINGLE,
+    FieldType,
+    Kind,
+    string,
+)
+
+
+def resolve(expr: Expr | SqlExpression, scope: Scope, functions: Functions | None = None) -> Typed:
+    """The typed tree of an expression. Raises one ExpressionError with all that is wrong in it.
+
+    `functions` are the user's; by default those registered so far. An SqlExpression is returned as it is.
+    """
+    if isinstance(expr, SqlExpression):
+        return expr
+    resolver = _Resolver(scope, default_functions() if functions is None else functions)
+    root = resolver.visit(expr.root)
+    if isinstance(root, BareNull):
+        resolver.report(expr.root, "null alone has no type", next_step="give it one, for example int(null)")
+    if resolver.problems or root is None or isinstance(root, BareNull):
+        raise ExpressionError(
+            expr.text,
+            (point(p, expr.text, at) for at, p in sorted(resolver.problems, key=lambda found: found[0])),
+        )
+    return root
+
+
+_Found = Typed | BareNull | None  # None: wrong, and reported
+
+
+class _Resolver:
+    def __init__(self, scope: Scope, functions: Functions):
+        self._scope, self._functions = scope, functions
+        self.problems: list[tuple[int, Problem]] = []
+
+    def report(self, node: Node, what: str, allowed: str | None = None, next_step: str | None = None) -> None:
+        self.problems.append((node.at, Problem(what, allowed=allowed, next_step=next_step)))
+
+    def visit(self, node: Node) -> _Found:
+        match node:
+            case Literal():
+                return self._literal(node)
+            case Name():
+                found = self._scope.find(node)
+                if isinstance(found, Problem):
+                    self.problems.append((node.at, found))
+                    return None
+                return FieldRef(found[1], found[0], node.name)
+            case Arrow():
+                self.report(
+                    node,
+                    f"{node.array}->{node.name} reads an array, and arrays are not supported",
+                    next_step="make the elements rows or fields of their own before they enter",
+                )
+                return None
+            case Unary():
+                return self._unary(node)
+            case Binary():
+                return self._binary(node, self.visit(node.left), self.visit(node.right))
+            case If():
+                found_parts = (self.visit(node.condition), self.visit(node.then), self.visit(node.otherwise))
+                return self._choice(node, *found_parts)
+            case Call():
+                args: list[_Found] = []
+                for arg in node.args:
+                    args.append(self.visit(arg))
+                return self._call(node, args)
+
+    def _literal(self, node: Literal) -> _Found:
+        match node.value:
+            case None:
+                return NULL
+            case bool():
+                return Constant(BOOL, node.value)
+            case int():
+                return self._integer(node, node.value)
+            case float():
+                return Constant(SINGLE if node.single else DOUBLE, node.value)
+            case str():
+                return Constant(string(max(1, len(node.value))), node.value)
+
+    def _integer(self, node: Node, value: int) -> _Found:
+        if not -(2**63) <= value < 2**63:
+            self.report(node, "the integer is too large for a long", f"up to {2**63 - 1}", "write it as a float")
+            return None
+        return Constant(INT if -(2**31) <= value < 2**31 else LONG, value)
+
+    def _unary(self, node: Unary) -> _Found:
+        literal = node.operand
+        if node.op == "-" and isinstance(literal, Literal) and type(literal.value) is int:
+            # The smallest long has no positive counterpart, so the sign belongs to the number.
+            return self._integer(node, -literal.value)
+        operand = self.visit(literal)
+        if operand is None:
+            return None
+        if node.op == "not":
+            if isinstance(operand, BareNull):
+                return Constant(BOOL, None)
+            if operand.type.kind is Kind.BOOL:
+                return Prefix(BOOL, "not", operand)
+            self.report(
+                node,
+                f"not takes a condition, not {_a(operand.type)}",
+                next_step="not binds tighter than any comparison: write not (a = b), with parentheses",
+            )
+            return None
+        if isinstance(operand, BareNull) or not operand.type.is_numeric:
+            what = "null" if isinstance(operand, BareNull) else _a(operand.type)
+            self.report(node, f"the sign {node.op} takes a number, not {what}")
+            return None
+        operand = converted(operand, operators.promoted(operand.type))
+        return operand if node.op == "+" else Prefix(operand.type, "-", operand)
+
+    def _binary(self, node: Binary, left: _Found, right: _Found) -> _Found:
+        if left is None or right is None:
+            return None
+        if isinstance(left, BareNull) and isinstance(right, BareNull):
+            if node.op in operators.LOGIC:
+                return Constant(BOOL, None)
+            self.report(node, f"null {node.op} null has no type", next_step="convert one, as in int(null)")
+            return None
+        left_type, right_type = pair_types(left, right)
+        operation = operators.binary(node.op, left_type, right_type)
+        if operation is None:
+            self._refuse(node, left_type, right_type)
+            return None
+        return Infix(operation.result, node.op, converted(left, operation.left), converted(right, operation.right))
+
+    def _refuse(self, node: Binary, left: FieldType, right: FieldType) -> None:
+        kinds, step = {left.kind, right.kind}, None
+        what = f"{node.op} does not work between {_a(left)} and {_a(right)}"
+        if kinds == {Kind.TIMESTAMP, Kind.STRING}:
+            step = "compare timestamps with timestamps, or long(x) with microseconds since 1970"
+        elif Kind.STRING in kinds and (left.is_numeric or right.is_numeric):
+            step = "convert one side: string(x) for integers, double(x) or int(x) for text"
+        elif kinds == {Kind.DECIMAL} or (Kind.DECIMAL in kinds and left.is_numeric and right.is_numeric):
+            what, step = f"{what}: both together need more than 38 digits", "convert one side with double(x)"
+        elif node.op in operators.LOGIC or Kind.BOOL in kinds:
+            step = "comparisons bind tighter than and/or, and != looser than =: use parentheses"
+        self.report(node, what, next_step=step)
+
+    def _choice(self, node: If, condition: _Found, then: _Found, otherwise: _Found) -> _Found:
+        if isinstance(condition, BareNull):
+            condition = Constant(BOOL, None)
+        if condition is not None and condition.type.kind is not Kind.BOOL:
+            self.report(node, f"if takes a condition, not {_a(condition.type)}", next_step="compare it, as in x != 0")
+            return None
+        if condition is None or then is None or otherwise is None:
+            return None
+        if isinstance(then, BareNull) and isinstance(otherwise, BareNull):
+            return NULL
+        left, right = pair_types(then, otherwise)
+        common = operators.exact_common(left, right)
+        if common is None:
+            self.report(
+                node,
+                f"the branches of if have different types: {left} and {right}",
+                next_step="convert one, for example with double(x) or string(x)",
+            )
+            return None
+        return Choice(common, condition, converted(then, common), converted(otherwise, common))
+
+    def _call(self, node: Call, args: list[_Found]) -> _Found:
+        builtin, user = BUILTINS.get(node.name), self._functions.get(node.name)
+        if builtin is None and user is None:
+            problem = unknown_name("function", node.name, sorted([*BUILTINS, *self._functions]))
+            step = problem.next_step or "register your own with auroral's register_function"
+            self.report(node, problem.what, problem.allowed, step)
+        known = [arg for arg in args if arg is not None]
+        if len(known) < len(args):
+            return None
+        if builtin is not None:
+            return self._builtin(node, builtin, known)
+        return self._user(node, user, known) if user is not None else None
+
+    def _builtin(self, node: Call, builtin: Builtin, args: list[Typed | BareNull]) -> _Found:
+        given = [None if isinstance(arg, BareNull) else arg.type for arg in args]
+        signature = builtin.rule(given)
+        if isinstance(signature, str):
+            self._wrong_arguments(node, f"{node.name} {signature}", given, builtin.usage)
+            return None
+        ready = tuple(converted(arg, want) for arg, want in zip(args, signature.args, strict=True))
+        if builtin.name in CONVERSIONS:
+            return converted(ready[0], signature.result)
+        result = signature.result
+        if builtin.name == "pad":
+            result = padded(ready[0], ready[1], result)
+        return Invoke(result, builtin.name, ready)
+
+    def _user(self, node: Call, user: Function, args: list[Typed | BareNull]) -> _Found:
+        given = [None if isinstance(arg, BareNull) else arg.type for arg in args]
+        fits = len(given) == len(user.args) and all(map(operators.accepts, given, user.args))
+        if not fits:
+            wanted = ", ".join(str(arg) for arg in user.args)
+            self._wrong_arguments(node, f"{node.name} takes ({wanted})", given, str(user))
+            return None
+        ready = tuple(converted(arg, want) for arg, want in zip(args, user.args, strict=True))
+        return Invoke(user.returns, user.name, ready, user)
+
+    def _wrong_arguments(self, node: Call, what: str, given: list[FieldType | None], usage: str) -> None:
+        shown = ", ".join("null" if have is None else str(have) for have in given)
+        self.report(node, f"{what}; given is ({shown})", allowed=usage)
+
+
+def _a(given: FieldType) -> str:
+    return f"{'an' if given.kind is Kind.INT else 'a'} {given}"

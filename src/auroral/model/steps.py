@@ -1,0 +1,169 @@
+"""Streams as users of the Python API hold them: each method adds a step and gives its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, overload
+
+from auroral.model import arguments as given
+from auroral.model.aggregate_steps import AggregateSteps
+from auroral.model.boxes.apply import Apply
+from auroral.model.boxes.base import BoxSpec, Source
+from auroral.model.boxes.drop import RandomDrop, WindowDrop
+from auroral.model.boxes.join import Join, JoinBuffer, JoinKind
+from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.diagram import Output
+from auroral.model.duration import Duration
+from auroral.model.errors import Place
+from auroral.model.schema import SchemaLike
+from auroral.model.spark_function import SparkFunction, from_spark
+
+
+@dataclass(frozen=True, slots=True)
+class Stream(AggregateSteps):
+    """A stream of a diagram under construction. The first argument of every step is its name."""
+
+    @overload
+    def filter(self, name: str, predicate: Source, *, otherwise: Literal[False] = False) -> Stream: ...
+
+    @overload
+    def filter(self, name: str, predicate: Source, *, otherwise: Literal[True]) -> tuple[Stream, Stream]: ...
+
+    def filter(self, name: str, predicate: Source, *, otherwise: bool = False) -> Stream | tuple[Stream, Stream]:
+        """The rows for which `predicate` holds; with `otherwise`, those for which it does not as well."""
+        place = _place(name)
+        spec = Filter((given.expression("the predicate", predicate, place),), otherwise)
+        if otherwise:
+            held, rest = self.builder.add(name, spec, (self,), (name, f"{name}.else"), place)
+            return held, rest
+        return self._step(name, spec, place)
+
+    def split(self, name: str, predicates: Iterable[Source], *, otherwise: bool = False) -> tuple[Stream, ...]:
+        """A stream for each predicate: a row goes to the first that holds, or, if asked for, to the last."""
+        place = _place(name)
+        if isinstance(predicates, str) or not isinstance(predicates, Iterable):
+            given.refuse(f"predicates are {predicates!r}", place, "a list of expressions", "use filter for one")
+        cases = tuple(given.expression(f"predicate {i}", p, place) for i, p in enumerate(predicates))
+        names = [f"{name}.{number}" for number in range(len(cases))] + [f"{name}.else"] * otherwise
+        return self.builder.add(name, Filter(cases, otherwise), (self,), names, place)
+
+    def map(self, name: str, columns: Mapping[str, Source]) -> Stream:
+        """One row for each row, one field for each expression."""
+        place = _place(name)
+        return self._step(name, Map(given.columns("columns", columns, place)), place)
+
+    def union(self, name: str, *others: Stream) -> Stream:
+        """The rows of this stream and of the others, which have the same fields."""
+        place = _place(name)
+        return self._step(name, Union(), place, others)
+
+    def join(
+        self,
+        name: str,
+        other: Stream,
+        *,
+        on: Source,
+        within: Duration | tuple[Duration, Duration],
+        columns: Mapping[str, Source] | None = None,
+        how: Literal["inner", "left", "right"] = "inner",
+        unmatched_when_missing: bool = False,
+    ) -> Stream:
+        """Pairs of rows for which `on` holds; in expressions the sides are `left` and `right`.
+
+        `within` is how long a row waits for its partner, on each side or as (left, right). `columns` are all
+        fields of both sides unless given. With `unmatched_when_missing`, the outer side does not wait for an
+        input that has failed.
+        """
+        place = _place(name)
+        both = within if isinstance(within, tuple) else (within, within)
+        if len(both) != 2:
+            given.refuse(f"within={within!r}", place, "one length of time, or two: (left, right)")
+        left, right = (JoinBuffer(given.duration("within", length, place)) for length in both)
+        spec = Join(
+            given.expression("on", on, place),
+            left,
+            right,
+            () if columns is None else given.columns("columns", columns, place),
+            given.choice("kind of join", how, JoinKind, place),
+            unmatched_when_missing,
+        )
+        return self._step(name, spec, place, (other,))
+
+    def apply(
+        self,
+        name: str,
+        function: Callable[..., Any] | SparkFunction,
+        *others: Stream,
+        schema: SchemaLike | None = None,
+        horizon: Duration | None = None,
+        cut_free: bool = False,
+    ) -> Stream:
+        """Any deterministic function of DataFrames: one for this stream and one for each of the others.
+
+        It sees `horizon` of the past and the bucket, and returns rows of `schema`, with or without `stime`.
+        With `cut_free` it promises the same rows when it is given many buckets at once.
+        """
+        place = _place(name)
+        if not isinstance(function, SparkFunction):
+            function = from_spark(function, schema=schema, horizon=horizon, cut_free=cut_free, place=place)
+        elif schema is not None or horizon is not None or cut_free:
+            given.refuse("schema, horizon and cut_free are given twice", place, "once: here, or in from_spark(...)")
+        spec = Apply(function.function, function.schema, function.past, function.cut_free)
+        return self._step(name, spec, place, others)
+
+    def drop(self, name: str, rate: float) -> Stream:
+        """Sheds the part `rate` of all rows, the same ones on every replica."""
+        place = _place(name)
+        return self._step(name, RandomDrop(given.number("rate", rate, place)), place)
+
+    def drop_windows(
+        self,
+        name: str,
+        rate: float,
+        *,
+        window: Duration,
+        advance: Duration | None = None,
+        by: Iterable[str] = (),
+        batch: int = 1,
+    ) -> Stream:
+        """Sheds whole windows, `batch` in a row: no aggregate of the rest is partial."""
+        place = _place(name)
+        size = given.duration("window", window, place)
+        step = size if advance is None else given.duration("advance", advance, place)
+        spec = WindowDrop(
+            given.number("rate", rate, place),
+            round(given.number("batch", batch, place)),
+            size,
+            step,
+            group_by=given.fields("by", by, place),
+        )
+        return self._step(name, spec, place)
+
+    def output(
+        self,
+        name: str | None = None,
+        *,
+        availability: Duration | None = None,
+        schema: SchemaLike | None = None,
+    ) -> Stream:
+        """Makes the stream an output, under another name if one is given.
+
+        `availability` is the bound on added latency: within it there is an answer, if need be a tentative
+        one. `schema` declares the fields that the output must have.
+        """
+        stream = self.name if name is None else given.name_of("output", name)
+        place = given.user_place(f"output {stream!r}")
+        bound = given.optional_duration("availability", availability, place)
+        declared = None if schema is None else given.schema_of(schema, place)
+        # A stream has one name. Under another it is the result of a step that leaves every row as it is.
+        result = self if stream == self.name else self._step(stream, Delay(0), place)
+        self.builder.add_output(Output(stream, bound, declared, place))
+        return result
+
+    def _step(self, name: str, spec: BoxSpec, place: Place, others: Iterable[Stream] = ()) -> Stream:
+        return self.builder.add(name, spec, (self, *others), (name,), place)[0]
+
+
+def _place(name: str) -> Place:
+    return given.user_place(f"step {given.name_of('step', name)!r}")

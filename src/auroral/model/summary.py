@@ -1,0 +1,71 @@
+"""The parameters of a box in a few words, for pictures."""
+
+from __future__ import annotations
+
+from auroral.model.boxes.aggregate import Aggregate
+from auroral.model.boxes.apply import Apply
+from auroral.model.boxes.base import BoxSpec
+from auroral.model.boxes.drop import RandomDrop, WindowDrop
+from auroral.model.boxes.join import Join, JoinBuffer, JoinKind
+from auroral.model.boxes.serialize import SUnion
+from auroral.model.boxes.stateless import Delay, Filter, Map
+from auroral.model.duration import spell
+from auroral.model.windows import (
+    Alignment,
+    EventTimeWindow,
+    FieldWindow,
+    Landmark,
+    Runs,
+    StimeWindow,
+    TupleWindow,
+    Window,
+)
+
+
+def summary(spec: BoxSpec) -> str:
+    """Such as `10s / 1s by src` for an aggregate; empty where there is nothing to say."""
+    match spec:
+        case Filter(predicates=predicates):
+            return " | ".join(str(predicate) for predicate in predicates)
+        case Map(columns=columns):
+            return ", ".join(name for name, _ in columns)
+        case Aggregate(window=window, group_by=group_by):
+            return " ".join([_window(window), *(["by " + ", ".join(group_by)] if group_by else [])])
+        case Join(predicate=predicate, left=left, right=right, kind=kind):
+            outer = "" if kind is JoinKind.INNER else f"{kind} "
+            sizes = _buffer(left) if left == right else f"{_buffer(left)}, {_buffer(right)}"
+            return f"{outer}{predicate} within {sizes}"
+        case Apply(function=function, past=past):
+            name = getattr(function, "__name__", type(function).__name__)
+            return f"{name} over {spell(past)}" if past else name
+        case RandomDrop(rate=rate) | WindowDrop(rate=rate):
+            return f"{rate:.3g}"
+        case Delay(delay_ms=delay):
+            return f"{delay}ms" if delay else "same rows"
+        case SUnion(interval_ms=interval):
+            return f"{interval}ms"
+        case _:
+            return ""
+
+
+def _window(window: Window) -> str:
+    match window:
+        case StimeWindow(size, advance, alignment):
+            first = " from the first row" if alignment is Alignment.FIRST else ""
+            return (spell(size) if size == advance else f"{spell(size)} / {spell(advance)}") + first
+        case EventTimeWindow(field=name, size=size, advance=advance):
+            return f"{spell(size)} / {spell(advance)} of {name}"
+        case FieldWindow(field=name, size=size, advance=advance):
+            return f"{size:g} / {advance:g} of {name}"
+        case TupleWindow(size, advance):
+            return f"{size} / {advance} rows"
+        case Landmark():
+            return "running"
+        case Runs():
+            return "runs"
+
+
+def _buffer(buffer: JoinBuffer) -> str:
+    if buffer.tuples:
+        return f"{buffer.size:g} rows"
+    return spell(round(buffer.size)) if buffer.field is None else f"{buffer.size:g} of {buffer.field}"

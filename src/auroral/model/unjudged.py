@@ -1,0 +1,47 @@
+"""What can be said of a box though its inputs are unknown, because the box before it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from auroral.model.boxes.aggregate import Aggregate
+from auroral.model.boxes.base import BoxSpec, Source
+from auroral.model.boxes.drop import RandomDrop, WindowDrop
+from auroral.model.boxes.join import Join
+from auroral.model.boxes.stateless import Delay, Filter, Map
+from auroral.model.errors import DiagramError, Place, Problem
+from auroral.model.expression import parse, parse_aggregate
+
+
+def passes_rows_on(spec: BoxSpec) -> bool:
+    """Whether rows leave the box with the fields that they came with, whatever is wrong with the box."""
+    return isinstance(spec, Filter | Delay | RandomDrop | WindowDrop)
+
+
+def syntax_problems(spec: BoxSpec, place: Place) -> Iterator[Problem]:
+    """Expressions that cannot be read, whatever the fields are."""
+    for what, source, read in _sources(spec):
+        if not isinstance(source, str):
+            continue
+        try:
+            read(source)
+        except DiagramError as error:
+            for problem in error.problems:
+                yield Problem(f"{what}: {problem.what}", place, problem.allowed, problem.next_step)
+
+
+def _sources(spec: BoxSpec) -> Iterator[tuple[str, Source, Callable[[str], object]]]:
+    match spec:
+        case Filter(predicates=predicates):
+            for number, predicate in enumerate(predicates):
+                yield f"predicate {number}", predicate, parse
+        case Map(columns=columns):
+            for name, source in columns:
+                yield f"field {name!r}", source, parse
+        case Join(predicate=predicate, columns=columns):
+            yield "predicate", predicate, parse
+            for name, source in columns:
+                yield f"field {name!r}", source, parse
+        case Aggregate(functions=functions):
+            for name, call in functions:
+                yield f"aggregate {name!r}", call, parse_aggregate

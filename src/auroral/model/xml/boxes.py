@@ -1,0 +1,188 @@
+"""Box types of Borealis files, and how each becomes a box of Auroral (X3, X4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from auroral.model.boxes.base import BoxSpec
+from auroral.model.boxes.drop import RandomDrop, WindowDrop
+from auroral.model.boxes.later import Later
+from auroral.model.boxes.serialize import SOutput, SUnion
+from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.xml.parameters import Parameters, Shape
+from auroral.model.xml.windowed import ORDER_BYS, SIZE_BYS, aggregate, join
+
+_FILTER = Shape(("expression.N",), ("pass-on-false-port",))
+_MAP = Shape(("expression.N", "output-field-name.N"))
+_AGGREGATE = Shape(
+    ("window-size", "advance", "window-size-by", "order-by", "aggregate-function.N"),
+    (
+        *(
+            "order-on-field",
+            "aggregate-function-output-name.N",
+            "group-by",
+            "timeout",
+            "slack",
+            "drop-empty-outputs",
+        ),
+        *("independent-window-alignment", "drop-mode", "last-agg"),
+    ),
+)
+_JOIN_COMMON = ("left-order-on-field", "right-order-on-field", "out-field.N", "out-field-name.N", "timeout")
+_JOIN = Shape(("predicate", "left-order-by", "right-order-by", "left-buffer-size", "right-buffer-size"), _JOIN_COMMON)
+_SQL = Shape(
+    ("sql",),
+    (
+        *("pass-input", "pass-deletions", "pass-on-no-results", "pass-result-sizes"),
+        *("output-expression.N", "output-field-name.N"),
+    ),
+)
+_LOCK = Shape(("lockset", "key"))
+_ANY = Shape(known=False)
+
+
+def _revision(of: Shape, *more: str) -> Shape:
+    return Shape((*of.required, "processing-mode"), (*of.optional, "anchor", *more))
+
+
+SHAPES: dict[str, Shape] = {
+    "filter": _FILTER,
+    "map": _MAP,
+    "union": Shape(),
+    "aggregate": _AGGREGATE,
+    "join": _JOIN,
+    "aurorajoin": Shape(("predicate", "left-order-by", "right-order-by", "down-size", "up-size"), _JOIN_COMMON),
+    "sjoin": Shape(_JOIN.required, (*_JOIN_COMMON, "leftjoin", "rightjoin")),
+    "random_drop": Shape(("drop_rate", "max_batch_size")),
+    "window_drop": Shape(
+        ("drop_rate", "max_batch_size", "window-size", "window-slide", "window-size-by", "order-by"),
+        ("order-on-field", "group-by"),
+    ),
+    "sunion": Shape(("interval", "location", "max-delay.N", "stagger"), ("should-reconcile", "benchmark")),
+    "soutput": _ANY,
+    "delay": Shape(("delay-ms",), ("churn", "selectivity")),
+    "delay_sel": Shape(("delay-ms",), ("churn", "selectivity")),
+    "bsort": Shape(("order-on", "slack"), ("group-by",)),
+    "waitfor": Shape(("predicate", "timeout")),
+    "lock": _LOCK,
+    "unlock": _LOCK,
+    "insert": _SQL,
+    "update": _SQL,
+    "delete": _SQL,
+    "select": _SQL,
+    "exists": _SQL,
+    "revisionfilter": _revision(_FILTER),
+    "revisionmap": _revision(_MAP, "inverse.N"),
+    "revisionaggregate": _revision(_AGGREGATE),
+    **dict.fromkeys(("combine", "joinstatic", "lrwaitfor", "connectionpoint", "sweeper", "scontrol"), _ANY),
+    **dict.fromkeys(("wsort", "resample", "xsection"), _ANY),
+}
+
+# Boxes of array and video research, by name or by how their names begin (X4).
+ARRAY_BOXES = ("scatter", "gather", "filter_array", "delta_*", "face_detect_*", "regrid", "render")
+
+
+def is_array_box(type_name: str) -> bool:
+    return (
+        any(type_name.startswith(known[:-1]) if known.endswith("*") else type_name == known for known in ARRAY_BOXES)
+        or "_array" in type_name
+        or type_name.startswith("array")
+    )
+
+
+def spec_of(type_name: str, parameters: Parameters, inputs: int) -> BoxSpec:
+    """The box that `parameters` describe; not to be used where these are wrong, which they say (`failed`)."""
+    make = _MAKERS.get(type_name)
+    return make(parameters, inputs) if make is not None else Later(type_name, parameters.rest())
+
+
+def _filter(parameters: Parameters, _inputs: int) -> BoxSpec:
+    return Filter(parameters.expressions("expression"), bool(parameters.flag("pass-on-false-port")))
+
+
+def _map(parameters: Parameters, _inputs: int) -> BoxSpec:
+    expressions, names = parameters.expressions("expression"), parameters.run("output-field-name")
+    if len(expressions) != len(names) and not parameters.failed:
+        short, other = ("expression", "output-field-name")[:: 1 if len(expressions) < len(names) else -1]
+        count = min(len(expressions), len(names))
+        parameters.fail(
+            f"there is a parameter '{other}.{count}' but no '{short}.{count}'",
+            "one output field name for each expression",
+            at=f"{other}.{count}",
+        )
+    return Map(tuple(zip(names, expressions, strict=False)))
+
+
+def _union(_parameters: Parameters, _inputs: int) -> BoxSpec:
+    return Union()
+
+
+def _random_drop(parameters: Parameters, _inputs: int) -> BoxSpec:
+    return RandomDrop(parameters.number("drop_rate", 0, 1) or 0.0, parameters.whole("max_batch_size", 1) or 1)
+
+
+def _window_drop(parameters: Parameters, _inputs: int) -> BoxSpec:
+    rate, batch = parameters.number("drop_rate", 0, 1), parameters.whole("max_batch_size", 1)
+    tuples = parameters.choice("window-size-by", SIZE_BYS) == "TUPLES"
+    by_field = parameters.choice("order-by", ORDER_BYS) == "FIELD"
+    field = parameters.text("order-on-field")
+    if not field and (by_field or not tuples) and not parameters.failed:
+        parameters.fail("'order-on-field' is needed with window-size-by VALUES or order-by FIELD", at="order-by")
+    sizes = [parameters.number(name, 0, above=True) or 1 for name in ("window-size", "window-slide")]
+    return WindowDrop(rate or 0.0, batch or 1, sizes[0], sizes[1], field or None, parameters.names("group-by"), tuples)
+
+
+def _sunion(parameters: Parameters, inputs: int) -> BoxSpec:
+    interval = parameters.whole("interval", 1)
+    parameters.choice("location", ("input", "middle"))
+    parameters.flag("stagger")
+    delays = [parameters.whole(f"max-delay.{n}") for n in range(len(parameters.run("max-delay")))]
+    if len(delays) < inputs and "max-delay.0" in parameters.given:
+        parameters.fail(
+            f"parameter 'max-delay.{len(delays)}' is required and missing: the box has {inputs} inputs",
+            "one max-delay for each input",
+            f'add <parameter name="max-delay.{len(delays)}" value="..."/>',
+        )
+    elif len(delays) > inputs:
+        parameters.warn(f"max-delay.{inputs}", f"'max-delay.{inputs}' has no meaning: the box has {inputs} inputs")
+    given = tuple(delay or 0 for delay in delays[:inputs])
+    return SUnion(interval or 1, given, parameters.rest("interval", "max-delay"))
+
+
+def _soutput(parameters: Parameters, _inputs: int) -> BoxSpec:
+    return SOutput(parameters.rest())
+
+
+def _delay(type_name: str) -> Callable[[Parameters, int], BoxSpec]:
+    def make(parameters: Parameters, _inputs: int) -> BoxSpec:
+        # `churn` said whether the box burns cycles or sleeps; here its cost is engine time either way.
+        delay = parameters.number("delay-ms", 0) or 0
+        if delay != int(delay):
+            parameters.warn("delay-ms", f"delay-ms is {delay}; it is rounded to {round(delay)}")
+        selectivity = parameters.number("selectivity", 0)
+        if selectivity is not None and selectivity != 1:
+            parameters.warn(
+                "selectivity",
+                "selectivity is kept but has no effect: a delay passes every row",
+                "drop rows with random_drop",
+            )
+        return Delay(round(delay), 1.0 if selectivity is None else selectivity, type_name)
+
+    return make
+
+
+_MAKERS: dict[str, Callable[[Parameters, int], BoxSpec]] = {
+    "filter": _filter,
+    "map": _map,
+    "union": _union,
+    "aggregate": aggregate,
+    "join": join("join", "left-buffer-size", "right-buffer-size"),
+    "aurorajoin": join("aurorajoin", "down-size", "up-size"),
+    "sjoin": join("sjoin", "left-buffer-size", "right-buffer-size"),
+    "random_drop": _random_drop,
+    "window_drop": _window_drop,
+    "sunion": _sunion,
+    "soutput": _soutput,
+    "delay": _delay("delay"),
+    "delay_sel": _delay("delay_sel"),
+}

@@ -1,0 +1,151 @@
+"""Borealis deployment files: text to a Deployment, or to everything that is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from auroral.model.deployment import (
+    MONITOR_PORT,
+    NODE_PORT,
+    Client,
+    Deployment,
+    Endpoint,
+    Move,
+    Node,
+    Publish,
+    Region,
+    ReplicaSet,
+    Subscribe,
+    Unsubscribe,
+    endpoint,
+)
+from auroral.model.xml.notes import Notes
+from auroral.model.xml.parameters import LARGEST
+from auroral.model.xml.read import Element, expect_root, read_xml
+from auroral.model.xml.vocabulary import DEPLOYMENT, check_words
+
+
+def read_deployment(text: str | bytes, file: str | None = None) -> Deployment:
+    """Read a `<deploy>` file. Raises one DiagramError with all problems of the file.
+
+    Whether it fits a diagram is for `auroral.model.placement.check_deployment`.
+    """
+    root = read_xml(text, file)
+    expect_root(root, "deploy", file)
+    notes = Notes(file)
+    check_words(root, DEPLOYMENT, notes)
+    reading = _Reading(notes)
+    deployment = Deployment(
+        nodes=_added_up(reading.nodes(root)),
+        replica_sets=reading.replica_sets(root),
+        regions=tuple(
+            Region(_text(e, "node"), reading.endpoint(e, MONITOR_PORT), notes.place(e)) for e in root.all("region")
+        ),
+        clients=tuple(reading.client(e) for e in root.all("client")),
+        publishes=reading.publishes(root),
+        subscribes=reading.subscribes(root),
+        unsubscribes=tuple(
+            Unsubscribe(stream, notes.place(e))
+            for e in root.all("unsubscribe")
+            if (stream := notes.name(e, "stream")) is not None
+        ),
+        moves=tuple(
+            Move(
+                e.attributes.get("node", "").strip(),
+                notes.name(e, "box"),
+                notes.name(e, "table"),
+                notes.place(e),
+            )
+            for e in root.all("move")
+        ),
+    )
+    if notes.errors:
+        raise notes.failure()
+    return replace(deployment, warnings=tuple(notes.warnings))
+
+
+class _Reading:
+    def __init__(self, notes: Notes):
+        self.notes = notes
+
+    def endpoint(self, element: Element, default_port: int) -> Endpoint | None:
+        text = element.attributes.get("endpoint")
+        if text is None:
+            return None
+        try:
+            return endpoint(text, default_port)
+        except ValueError as error:
+            self.notes.error(element, str(error))
+            return None
+
+    def nodes(self, parent: Element) -> list[Node]:
+        read = [(e, self.endpoint(e, NODE_PORT)) for e in parent.all("node")]
+        return [Node(found, _list(e, "query"), self.notes.place(e)) for e, found in read if found is not None]
+
+    def replica_sets(self, root: Element) -> tuple[ReplicaSet, ...]:
+        sets: dict[str, ReplicaSet] = {}
+        for element in root.all("replica_set"):
+            name = self.notes.name(element, fold=False)
+            if name is None:
+                continue
+            if not any(element.all("node")):
+                self.notes.error(
+                    element,
+                    "the replica set has no node",
+                    "at least one <node>",
+                    'add <node endpoint="host:port"/>',
+                )
+            earlier = sets.get(name, ReplicaSet(name, place=self.notes.place(element)))
+            nodes = _added_up([*earlier.nodes, *self.nodes(element)])
+            sets[name] = replace(earlier, queries=_union(earlier.queries, _list(element, "query")), nodes=nodes)
+        return tuple(sets.values())
+
+    def client(self, element: Element) -> Client:
+        return Client(
+            _text(element, "prefix"),
+            self.endpoint(element, MONITOR_PORT),
+            self.publishes(element),
+            self.subscribes(element),
+            self.notes.place(element),
+        )
+
+    def publishes(self, parent: Element) -> tuple[Publish, ...]:
+        return tuple(
+            Publish(stream, _text(e, "node"), self.notes.place(e))
+            for e in parent.all("publish")
+            if (stream := self.notes.name(e, "stream")) is not None
+        )
+
+    def subscribes(self, parent: Element) -> tuple[Subscribe, ...]:
+        return tuple(
+            Subscribe(stream, self.endpoint(e, MONITOR_PORT), self._gap(e), self.notes.place(e))
+            for e in parent.all("subscribe")
+            if (stream := self.notes.name(e, "stream")) is not None
+        )
+
+    def _gap(self, element: Element) -> int | None:
+        text = element.attributes.get("gap")
+        return None if text is None else self.notes.whole(element, "gap", text, 0, LARGEST)
+
+
+def _added_up(nodes: Iterable[Node]) -> tuple[Node, ...]:
+    """Repeated elements of one node add up."""
+    merged: dict[Endpoint, Node] = {}
+    for node in nodes:
+        earlier = merged.get(node.endpoint, node)
+        merged[node.endpoint] = replace(earlier, queries=_union(earlier.queries, node.queries))
+    return tuple(merged.values())
+
+
+def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*one, *other)))
+
+
+def _list(element: Element, attribute: str) -> tuple[str, ...]:
+    return tuple(element.attributes.get(attribute, "").split())
+
+
+def _text(element: Element, attribute: str) -> str | None:
+    text = element.attributes.get(attribute)
+    return None if text is None else text.strip()

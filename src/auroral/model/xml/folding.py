@@ -1,0 +1,56 @@
+"""Rule 2: the old parser lower-cased names and most expressions, literals included. Here literals stay."""
+
+from __future__ import annotations
+
+import re
+
+_LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"' + r"|'(?:[^'\\]|\\.)*'", re.DOTALL)
+_FIELD_CALL = re.compile(r"(?:^|[^\w])field\s*\(\s*$")
+
+# Parameters that hold expressions, and those of them whose literals the old parser lower-cased too.
+EXPRESSIONS = {
+    "expression",
+    "predicate",
+    "out-field",
+    "aggregate-function",
+    "output-expression",
+    "inverse",
+    "sql",
+}
+ONCE_LOWERED = {"expression", "out-field", "aggregate-function", "output-expression", "sql"}
+# Parameters that hold names of fields, streams or views.
+NAMES = {
+    *(
+        "key",
+        "group-by",
+        "order-on-field",
+        "left-order-on-field",
+        "right-order-on-field",
+        "order-on",
+        "key-field",
+        "anchor",
+    ),
+    *("out-field-name", "output-field-name", "aggregate-function-output-name"),
+}
+
+
+def fold_expression(text: str) -> tuple[str, tuple[str, ...]]:
+    """`text` in lower case but for its string literals, and those that lower case would have changed.
+
+    The string in `field("Odd Name")` is a field's name: it is lower-cased, as the schema's names are.
+    """
+    parts: list[str] = []
+    kept: list[str] = []
+    end = 0
+    for match in _LITERAL.finditer(text):
+        before = text[end : match.start()].lower()
+        literal = match[0]
+        parts.append(before)
+        if _FIELD_CALL.search(before[-40:]):
+            literal = literal.lower()
+        elif literal != literal.lower():
+            kept.append(literal)
+        parts.append(literal)
+        end = match.end()
+    parts.append(text[end:].lower())
+    return "".join(parts), tuple(kept)

@@ -1,0 +1,214 @@
+"""The parameters of one box: looked up by name, folded, converted; what is wrong is noted at its line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from auroral.model.errors import DiagramError, nearest
+from auroral.model.expression import parse
+from auroral.model.xml.folding import EXPRESSIONS, NAMES, ONCE_LOWERED, fold_expression
+from auroral.model.xml.notes import Notes
+from auroral.model.xml.read import Element
+
+# Windows of more than this many seconds do not fit into microseconds of 64 bits.
+LARGEST = 9_000_000_000_000
+
+_NUMBERED = re.compile(r"(.+)\.(0|[1-9][0-9]{0,5})")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The parameters of a box type; `expression.N` stands for a run expression.0, expression.1, ...
+
+    With `known=False` nothing certain is known of them, and any is taken.
+    """
+
+    required: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    known: bool = True
+
+
+def base(name: str) -> str:
+    """The name without its number."""
+    numbered = _NUMBERED.fullmatch(name)
+    return numbered[1] if numbered else name
+
+
+class Parameters:
+    """Where a value is missing or cannot be read, the result is None and `failed` is set."""
+
+    def __init__(self, owner: Element, shape: Shape, notes: Notes, changes: Iterable[Element] = ()):
+        self.owner = owner
+        self.shape = shape
+        self.notes = notes
+        self.failed = False
+        self.given: dict[str, Element] = {}
+        for element in owner.all("parameter"):
+            self._take(element, changed=False)
+        for element in changes:
+            self._take(element, changed=True)
+        self.values = {name: self._folded(name, element) for name, element in self.given.items()}
+        if shape.known:
+            self._check_names()
+
+    def _take(self, element: Element, *, changed: bool) -> None:
+        name = self.notes.name(element)
+        if name is None or "value" not in element.attributes:
+            self.failed = True
+            return
+        if name in self.given and not changed:
+            what = f"parameter {name!r} is there twice, also in line {self.given[name].line}; this one counts"
+            self.notes.warn(element, what, next_step="remove one of them")
+        self.given[name] = element
+
+    def _check_names(self) -> None:
+        names = (*self.shape.required, *self.shape.optional)
+        missing = {name.replace(".N", ".0"): name for name in self.shape.required if not self._has(name)}
+        for given, element in self.given.items():
+            if given in names or self._is_numbered(given, names):
+                continue
+            if self.notes.full and not missing:
+                continue
+            written = [name.replace(".N", ".0") for name in names]
+            meant = nearest(given, written) or next((w for w in written if base(w) == given), None)
+            if meant in missing:
+                del missing[meant]
+                what = f"parameter {given!r} is unknown, and {meant!r} is required and missing"
+                self._error(element, what, ", ".join(names), f"did you mean {meant!r}?")
+            else:
+                self.notes.warn(
+                    element,
+                    f"unknown parameter {given!r} is ignored",
+                    ", ".join(names) if names else "no parameters",
+                    f"did you mean {meant!r}?" if meant else None,
+                )
+        for first in missing:
+            after_gap = [name for name in self.given if base(name) == base(first) and name != base(name)]
+            hint = (
+                f"numbers start at 0; {after_gap[0]!r} is there"
+                if after_gap
+                else f'add <parameter name="{first}" value="..."/>'
+            )
+            self._error(self.owner, f"parameter {first!r} is required and missing", next_step=hint)
+
+    def _has(self, name: str) -> bool:
+        return name.replace(".N", ".0") in self.given
+
+    @staticmethod
+    def _is_numbered(given: str, names: Sequence[str]) -> bool:
+        return base(given) != given and f"{base(given)}.N" in names
+
+    def _error(self, element: Element, what: str, allowed: str | None = None, next_step: str | None = None) -> None:
+        self.failed = True
+        self.notes.error(element, what, allowed, next_step)
+
+    def fail(
+        self, what: str, allowed: str | None = None, next_step: str | None = None, *, at: str | None = None
+    ) -> None:
+        """Something is wrong with the box; `at` names the parameter that shows it."""
+        self._error(self.given.get(at or "", self.owner), what, allowed, next_step)
+
+    def warn(self, name: str, what: str, next_step: str | None = None) -> None:
+        self.notes.warn(self.given.get(name, self.owner), what, next_step=next_step)
+
+    def text(self, name: str) -> str | None:
+        """The value with its case as rule 2 has it; None where the parameter is missing."""
+        return self.values.get(name)
+
+    def _folded(self, name: str, element: Element) -> str:
+        value = element.attributes["value"]
+        if base(name) in NAMES:
+            return value.strip().lower()
+        if base(name) not in EXPRESSIONS:
+            return value.strip()
+        folded, kept = fold_expression(value)
+        if kept and base(name) in ONCE_LOWERED:
+            self.notes.warn(
+                element,
+                f"{name}: the text {', '.join(kept[:3])} keeps its case; Borealis turned it to lower case",
+                next_step="write it in lower case if the data is",
+            )
+        return folded.strip()
+
+    def whole(self, name: str, low: int = 0, high: int = LARGEST) -> int | None:
+        value = self.text(name)
+        if value is None:
+            return None
+        number = self.notes.whole(self.given[name], f"parameter {name!r}", value, low, high)
+        self.failed |= number is None
+        return number
+
+    def number(self, name: str, low: float, high: float = LARGEST, *, above: bool = False) -> float | None:
+        """A number from `low` to `high`; with `above`, larger than `low`."""
+        value = self.text(name)
+        if value is None:
+            return None
+        allowed = f"a number above {low}, at most {high}" if above else f"a number from {low} to {high}"
+        number = self.notes.number(self.given[name], f"parameter {name!r}", value, low, high, allowed)
+        if number is not None and above and number <= low:
+            self._error(self.given[name], f"parameter {name!r} is {value!r}", allowed)
+        self.failed |= number is None
+        return number
+
+    def choice(self, name: str, allowed: tuple[str, ...]) -> str | None:
+        """One of the words `allowed`, in any case."""
+        value = self.text(name)
+        if value is None:
+            return None
+        found = next((word for word in allowed if word.lower() == value.lower()), None)
+        if found is None:
+            meant = nearest(value.lower(), [word.lower() for word in allowed])
+            hint = f"did you mean {next(w for w in allowed if w.lower() == meant)!r}?" if meant else None
+            self._error(self.given[name], f"parameter {name!r} is {value[:60]!r}", " or ".join(allowed), hint)
+        return found
+
+    def flag(self, name: str) -> bool | None:
+        value = self.text(name)
+        if value is None:
+            return None
+        found = self.notes.flag(self.given[name], f"parameter {name!r}", value)
+        self.failed |= found is None
+        return found
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """A list of names, with commas between them."""
+        return tuple(part.strip() for part in (self.text(name) or "").split(",") if part.strip())
+
+    def expression(self, name: str, read: Callable[[str], object] = parse) -> str | None:
+        """An expression that `read` can read: here, so that an error has the parameter's line."""
+        value = self.text(name)
+        try:
+            if value is not None:
+                read(value)
+        except DiagramError as error:
+            for problem in error.problems:
+                what = f"parameter {name!r}: {problem.what}"
+                self._error(self.given[name], what, problem.allowed, problem.next_step)
+        return value
+
+    def expressions(self, name: str, read: Callable[[str], object] = parse) -> tuple[str, ...]:
+        values = self.run(name)
+        for number in range(len(values)):
+            self.expression(f"{name}.{number}", read)
+        return values
+
+    def run(self, name: str) -> tuple[str, ...]:
+        """The values of name.0, name.1, ... Rule 5: up to the first gap; a warning tells what comes after."""
+        values: list[str] = []
+        while (value := self.text(f"{name}.{len(values)}")) is not None:
+            values.append(value)
+        for given, element in self.given.items():
+            numbered = _NUMBERED.fullmatch(given)
+            if values and numbered and numbered[1] == name and int(numbered[2]) > len(values):
+                self.notes.warn(
+                    element,
+                    f"parameter {given!r} is ignored: there is no '{name}.{len(values)}' before it",
+                    next_step="number the parameters without a gap",
+                )
+        return tuple(values)
+
+    def rest(self, *used: str) -> tuple[tuple[str, str], ...]:
+        """All parameters but those whose base names are given, as they count."""
+        return tuple((name, value) for name, value in self.values.items() if base(name) not in used)

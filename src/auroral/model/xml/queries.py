@@ -1,0 +1,206 @@
+"""Queries, boxes and tables of a diagram file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from auroral.model.boxes.base import BoxSpec
+from auroral.model.boxes.later import Later
+from auroral.model.diagram import Box, Query, QueueOptions, Table
+from auroral.model.errors import unknown_name
+from auroral.model.xml.boxes import ARRAY_BOXES, SHAPES, is_array_box, spec_of
+from auroral.model.xml.notes import Notes
+from auroral.model.xml.parameters import Parameters
+from auroral.model.xml.queues import queue_options
+from auroral.model.xml.read import Element
+from auroral.model.xml.schemas import Schemas
+
+UNREADABLE = Later("unreadable")
+
+
+@dataclass(slots=True)
+class Changes:
+    """What `modify` elements say, by the names of boxes and tables."""
+
+    parameters: dict[tuple[str, str], list[Element]] = field(default_factory=dict)
+    inputs: dict[str, list[Element]] = field(default_factory=dict)
+
+
+def read_changes(root: Element, notes: Notes) -> Changes:
+    changes = Changes()
+    known = {
+        kind: {n for e in _everywhere(root, kind) if (n := notes.name(e)) is not None} for kind in ("box", "table")
+    }
+    for element in root.all("modify"):
+        for kind in ("box", "table"):
+            name = notes.name(element, kind)
+            if name is None:
+                continue
+            if name not in known[kind]:
+                notes.unknown(element, kind, name, sorted(known[kind]))
+                continue
+            changes.parameters.setdefault((kind, name), []).extend(element.all("parameter"))
+            if kind == "box":
+                changes.inputs.setdefault(name, []).extend(element.all("in"))
+            elif any(element.all("in")):
+                notes.warn(element, "a table has no input streams; <in> is ignored")
+    return changes
+
+
+def _everywhere(root: Element, tag: str) -> list[Element]:
+    """Boxes or tables, in queries and outside."""
+    return [*root.all(tag), *(element for query in root.all("query") for element in query.all(tag))]
+
+
+class Queries:
+    """Reads all queries of one file; `tables` and `views` are the names that boxes may refer to."""
+
+    def __init__(self, root: Element, schemas: Schemas, views: set[str], notes: Notes):
+        self.root = root
+        self.schemas = schemas
+        self.views = views
+        self.notes = notes
+        self.changes = read_changes(root, notes)
+        self.tables = {name for e in _everywhere(root, "table") if (name := notes.name(e)) is not None}
+        self.seen_tables: set[str] = set()
+
+    def read(self, outer: QueueOptions) -> tuple[Query, ...]:
+        queries: dict[str, Query] = {}
+        for element in self.root.children:
+            query = self._query(element, outer)
+            if query is None:
+                continue
+            earlier = queries.get(query.name)
+            if earlier is not None:
+                self.notes.warn(element, f"query {query.name!r} is there twice; both are taken as one query")
+                query = Query(
+                    query.name,
+                    (*earlier.boxes, *query.boxes),
+                    (*earlier.tables, *query.tables),
+                    query.node or earlier.node,
+                    query.queue.inherit(earlier.queue),
+                )
+            queries[query.name] = query
+        return tuple(queries.values())
+
+    def _query(self, element: Element, outer: QueueOptions) -> Query | None:
+        """A box or table outside a query becomes a query with its own name: deployment files rely on that."""
+        match element.tag:
+            case "query":
+                queue = queue_options(element, outer, self.notes)
+                name = self.notes.name(element, fold=False) or f"query in line {element.line}"
+                boxes = tuple(self._box(child, queue) for child in element.all("box"))
+                tables = [self._table(child) for child in element.all("table")]
+                return Query(name, boxes, tuple(t for t in tables if t is not None), _node(element), queue)
+            case "box":
+                box = self._box(element, outer)
+                return Query(box.name, (box,), (), box.node, box.queue)
+            case "table":
+                table = self._table(element)
+                return None if table is None else Query(table.name, (), (table,), table.node, outer)
+            case _:
+                return None
+
+    def _box(self, element: Element, outer: QueueOptions) -> Box:
+        """The box; one that is wrong keeps its name and streams, so that the rest can still be checked."""
+        before = len(self.notes.errors)
+        name = self.notes.name(element)
+        queue = queue_options(element, outer, self.notes)
+        ports = list(element.all("in"))
+        inputs = [self.notes.name(port, "stream") for port in ports]
+        outputs = [self.notes.name(port, "stream") for port in element.all("out")]
+        for change in self.changes.inputs.get(name or "", ()):
+            self._reconnect(change, inputs)
+        if not ports:
+            self.notes.error(element, "the box reads no stream", "at least one <in>", 'add <in stream="..."/>')
+        port_queues = tuple(queue_options(port, queue, self.notes) for port in ports)
+        port_views = tuple(self._view(port) for port in ports)
+        access = tuple(table for a in element.all("access") if (table := self._accessed(a)) is not None)
+        spec = self._spec(element, name, len(ports))
+        streams_read = all(stream is not None for stream in (*inputs, *outputs))
+        return Box(
+            name or f"box in line {element.line}",
+            spec if len(self.notes.errors) == before and streams_read else UNREADABLE,
+            tuple(stream for stream in inputs if stream is not None),
+            tuple(stream for stream in outputs if stream is not None),
+            _node(element),
+            queue,
+            port_queues if any(options != queue for options in port_queues) else (),
+            port_views if any(port_views) else (),
+            access,
+            self.notes.place(element),
+        )
+
+    def _reconnect(self, change: Element, inputs: list[str | None]) -> None:
+        stream = self.notes.name(change, "stream")
+        port = self.notes.whole(change, "port", change.attributes.get("port", "0"), 0, max(len(inputs) - 1, 0))
+        if stream is not None and port is not None and inputs:
+            inputs[port] = stream
+
+    def _view(self, port: Element) -> str | None:
+        name = self.notes.name(port, "connection_point_view")
+        if name is not None and name not in self.views:
+            self.notes.unknown(port, "connection_point_view", name, sorted(self.views))
+        return name
+
+    def _accessed(self, access: Element) -> str | None:
+        name = self.notes.name(access, "table")
+        if name is not None and name not in self.tables:
+            self.notes.unknown(access, "table", name, sorted(self.tables))
+        return name
+
+    def _spec(self, element: Element, name: str | None, inputs: int) -> BoxSpec:
+        type_name = self.notes.name(element, "type")
+        if type_name is None:
+            return UNREADABLE
+        if is_array_box(type_name):
+            self.notes.error(
+                element,
+                f"box type {type_name!r} is one of the array and video boxes, which are not supported",
+                f"any type but {', '.join(ARRAY_BOXES)}",
+                "do this step outside, or write it as an `apply` box in Python",
+            )
+            return UNREADABLE
+        shape = SHAPES.get(type_name)
+        if shape is None:
+            self.notes.add(unknown_name("box type", type_name, sorted(SHAPES), self.notes.place(element)))
+            return UNREADABLE
+        parameters = Parameters(element, shape, self.notes, self.changes.parameters.get(("box", name or ""), ()))
+        spec = spec_of(type_name, parameters, inputs)
+        return UNREADABLE if parameters.failed else spec
+
+    def _table(self, element: Element) -> Table | None:
+        name, schema = self.notes.name(element), self.schemas.of(element)
+        if name in self.seen_tables:
+            self.notes.error(element, f"table name {name!r} is used twice", next_step="names are unique in a diagram")
+        self.seen_tables.add(name or "")
+        keys = [self.notes.name(key, "field") for key in element.all("key")]
+        indexes = [self.notes.name(index, "field") for index in element.all("index")]
+        if not keys:
+            self.notes.error(element, "the table has no key", "at least one <key>", 'add <key field="..."/>')
+        if name is None or schema is None:
+            return None
+        for wanted, child in zip((*keys, *indexes), (*element.all("key"), *element.all("index")), strict=True):
+            if wanted is not None and schema.get(wanted) is None:
+                self.notes.unknown(child, "field", wanted, schema.names)
+        given = list(element.all("parameter")) + self.changes.parameters.get(("table", name), [])
+        return Table(
+            name,
+            schema,
+            tuple(key for key in keys if key is not None),
+            tuple(index for index in indexes if index is not None),
+            self.notes.name(element, "stream"),
+            _node(element),
+            written_parameters(given, self.notes),
+            self.notes.place(element),
+        )
+
+
+def written_parameters(elements: list[Element], notes: Notes) -> tuple[tuple[str, str], ...]:
+    """Parameters as they stand, of a table or a view; of equal names the last counts."""
+    named = ((notes.name(element), element.attributes.get("value", "")) for element in elements)
+    return tuple({name: value for name, value in named if name is not None}.items())
+
+
+def _node(element: Element) -> str | None:
+    return element.attributes.get("node", "").strip() or None

@@ -1,0 +1,110 @@
+"""Schemas of a diagram file, and who refers to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from auroral.model.errors import DiagramError, Place, Problem, unknown_name
+from auroral.model.placement import by_any_case
+from auroral.model.schema import Field, Schema
+from auroral.model.types import FieldType, Kind, UnknownType, parse_type, string
+from auroral.model.xml.notes import Notes
+from auroral.model.xml.read import Element
+
+MAX_STRING = 1_000_000_000
+
+
+class Schemas:
+    """The schemas of one file by name. One that could not be read is known, and is None."""
+
+    def __init__(self, root: Element, notes: Notes):
+        self.notes = notes
+        self.known: dict[str, Schema | None] = {}
+        self.aliases = {name for element in root.all("type") if (name := notes.name(element)) is not None}
+        names = [n for element in root.all("schema") if (n := notes.name(element, fold=False)) is not None]
+        self.names = by_any_case(names)
+        for element in root.all("type"):
+            notes.error(
+                element,
+                f"array type {element.attributes.get('array', '')[:60]!r}: arrays are not supported",
+                "scalar fields",
+                "give each element of the array a row or a field of its own",
+            )
+        for element in root.all("schema"):
+            name = notes.name(element, fold=False)
+            if name is None:
+                continue
+            if name in self.known:
+                notes.error(
+                    element,
+                    f"schema {name!r} is there twice",
+                    next_step="names of schemas are unique in a file",
+                )
+            self.known[name] = self._schema(element)
+
+    def of(self, element: Element) -> Schema | None:
+        """The schema that the element names; None if it names none, or a wrong one, which is reported."""
+        name = self.notes.name(element, "schema", fold=False)
+        if name is None:
+            return None
+        found = self.names.get(name) or self.names.get(name.lower())
+        if found is None:
+            self.notes.add(unknown_name("schema", name, list(self.known), self.notes.place(element)))
+            return None
+        return self.known.get(found)
+
+    def read(self) -> tuple[tuple[str, Schema], ...]:
+        return tuple((name, schema) for name, schema in self.known.items() if schema is not None)
+
+    def _schema(self, element: Element) -> Schema | None:
+        before = len(self.notes.errors)
+        fields = [self._field(child) for child in element.all("field")]
+        try:
+            schema = Schema(tuple(f for f in fields if f is not None))
+        except DiagramError as error:
+            self._repeat(error.problems, self.notes.place(element))
+            return None
+        return schema if len(self.notes.errors) == before and all(f is not None for f in fields) else None
+
+    def _repeat(self, problems: Iterable[Problem], place: Place) -> None:
+        for problem in problems:
+            self.notes.add(Problem(problem.what, place, problem.allowed, problem.next_step))
+
+    def _field(self, element: Element) -> Field | None:
+        name, written = self.notes.name(element), element.attributes.get("type")
+        if name is None or written is None:
+            return None
+        if (
+            any(sign in written for sign in ("...", "*"))
+            or written.lower() in self.aliases
+            or written.lower() in self.names
+        ):
+            self.notes.error(
+                element,
+                f"field {name!r} is an array ({written[:60]!r}): arrays are not supported",
+                "scalar fields",
+            )
+            return None
+        try:
+            field_type = parse_type(written[:200])
+        except UnknownType as error:
+            self.notes.error(element, f"field {name!r}: {error}")
+            return None
+        sized = self._sized(element, name, field_type)
+        return None if sized is None else Field(name, sized)
+
+    def _sized(self, element: Element, name: str, field_type: FieldType) -> FieldType | None:
+        """A string needs its size, and nothing else has one."""
+        size = element.attributes.get("size")
+        if field_type.kind is not Kind.STRING:
+            if size is not None:
+                self.notes.warn(element, f"field {name!r}: a {field_type} has no size; {size[:60]!r} is ignored")
+            return field_type
+        if size is None:
+            if field_type.size is not None:
+                return field_type
+            what = f"field {name!r} is a string without a size"
+            self.notes.error(element, what, "the largest number of characters", 'add size="..."')
+            return None
+        number = self.notes.whole(element, f"field {name!r}: the size of a string", size, 1, MAX_STRING)
+        return None if number is None else string(number)

@@ -1,0 +1,118 @@
+"""Aggregates and joins of Borealis files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from auroral.model.boxes.aggregate import Aggregate
+from auroral.model.boxes.base import BoxSpec
+from auroral.model.boxes.join import Join, JoinBuffer, JoinKind
+from auroral.model.boxes.later import Later
+from auroral.model.expression import parse_aggregate
+from auroral.model.windows import Alignment, FieldWindow, TupleWindow
+from auroral.model.xml.parameters import Parameters
+
+SIZE_BYS = ("VALUES", "TUPLES")
+ORDER_BYS = ("FIELD", "TUPLENUM")
+
+_BARE = re.compile(r"(?:left|right)\.(\w+)|(\w+)")
+
+
+def aggregate(parameters: Parameters, _inputs: int) -> BoxSpec:
+    """`drop-empty-outputs`, `drop-mode` and `last-agg` steered how the old engine passed on dropped windows.
+
+    They have no meaning here: an empty window emits nothing, and an aggregate knows what was dropped.
+    """
+    by_tuples = parameters.choice("window-size-by", SIZE_BYS) == "TUPLES"
+    by_field = parameters.choice("order-by", ORDER_BYS) == "FIELD"
+    field = parameters.text("order-on-field")
+    if not field and (by_field or not by_tuples) and not parameters.failed:
+        parameters.fail(
+            "'order-on-field' is needed with window-size-by VALUES or order-by FIELD",
+            next_step='add <parameter name="order-on-field" value="..."/>',
+            at="order-by" if by_field else "window-size-by",
+        )
+    functions, named = (
+        parameters.expressions("aggregate-function", parse_aggregate),
+        parameters.run("aggregate-function-output-name"),
+    )
+    calls = tuple((named[n] if n < len(named) else f"agg_{n}", call) for n, call in enumerate(functions))
+    timeout, slack = _timeout(parameters), parameters.whole("slack") or 0
+    independent = parameters.flag("independent-window-alignment")
+    group_by = parameters.names("group-by")
+    if by_tuples:
+        counts = [parameters.whole(name, 1) or 1 for name in ("window-size", "advance")]
+        return Aggregate(calls, TupleWindow(counts[0], counts[1], timeout), group_by)
+    sizes = [parameters.number(name, 0, above=True) or 1 for name in ("window-size", "advance")]
+    if not by_field and not parameters.failed:
+        parameters.warn(
+            "order-by",
+            "windows of values over rows in order of arrival do not run yet",
+            "write order-by FIELD if rows come in its order",
+        )
+        return Later("aggregate", parameters.rest())
+    alignment = Alignment.INDEPENDENT if independent else Alignment.FIRST
+    return Aggregate(calls, FieldWindow(field or "", sizes[0], sizes[1], alignment, slack, timeout), group_by)
+
+
+def join(type_name: str, left_size: str, right_size: str) -> Callable[[Parameters, int], BoxSpec]:
+    """The maker of one of the joins, which differ in what they call the sizes of their buffers."""
+
+    def make(parameters: Parameters, _inputs: int) -> BoxSpec:
+        left = _buffer(parameters, "left", left_size)
+        right = _buffer(parameters, "right", right_size)
+        outer = [name for name in ("leftjoin", "rightjoin") if type_name == "sjoin" and parameters.flag(name)]
+        timeout = _timeout(parameters)
+        predicate, columns = parameters.expression("predicate") or "", _columns(parameters)
+        if len(outer) == 2:
+            parameters.warn("rightjoin", "leftjoin together with rightjoin does not run yet", "choose one of them")
+            return Later(type_name, parameters.rest())
+        kind = {"leftjoin": JoinKind.LEFT, "rightjoin": JoinKind.RIGHT}[outer[0]] if outer else JoinKind.INNER
+        return Join(predicate, left, right, columns, kind, timeout=timeout, type_name=type_name)
+
+    return make
+
+
+def _buffer(parameters: Parameters, side: str, size_name: str) -> JoinBuffer:
+    by_tuples = parameters.choice(f"{side}-order-by", ("TUPLES", "VALUES")) == "TUPLES"
+    field = parameters.text(f"{side}-order-on-field")
+    if by_tuples:
+        return JoinBuffer(parameters.whole(size_name) or 0, tuples=True)
+    if not field and f"{side}-order-by" in parameters.given:
+        parameters.fail(
+            f"'{side}-order-on-field' is needed with {side}-order-by VALUES",
+            next_step=f'add <parameter name="{side}-order-on-field" value="..."/>',
+            at=f"{side}-order-by",
+        )
+    return JoinBuffer(parameters.number(size_name, 0) or 0, field or None)
+
+
+def _columns(parameters: Parameters) -> tuple[tuple[str, str], ...]:
+    fields, names = parameters.expressions("out-field"), parameters.run("out-field-name")
+    columns = []
+    for number, expression in enumerate(fields):
+        bare = _BARE.fullmatch(expression)
+        if number < len(names):
+            columns.append((names[number], expression))
+        elif bare is not None:
+            columns.append((bare[1] or bare[2], expression))
+        else:
+            parameters.fail(
+                f"there is a parameter 'out-field.{number}' but no 'out-field-name.{number}'",
+                "a name for each output field",
+                at=f"out-field.{number}",
+            )
+    if len(names) > len(fields):
+        extra = f"out-field-name.{len(fields)}"
+        parameters.fail(
+            f"there is a parameter {extra!r} but no 'out-field.{len(fields)}'",
+            "an expression for each name",
+            at=extra,
+        )
+    return tuple(columns)
+
+
+def _timeout(parameters: Parameters) -> float | None:
+    """Seconds; nothing, 0 and below mean that there is none."""
+    return max(parameters.number("timeout", -1e12, 1e12) or 0, 0) or None

@@ -1,0 +1,116 @@
+"""The engine as the runner sees it: a range and the logs of its sources go in, output tables come out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from auroral.engine.arrowrows import canonical
+from auroral.engine.edgelog import STABLE, Segment, parquet_segment
+from auroral.engine.evaluate import SMALL, Engine
+from auroral.model.checking import Checked
+from auroral.node.account import Counts
+from auroral.node.source import Source
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """Rows of each output in canonical order, `__stime` first; the engine's counts; and how many rows went in."""
+
+    outputs: Mapping[str, pa.Table]
+    counts: Counts
+    rows_in: int
+
+
+class Evaluator(Protocol):
+    """Ranges must follow one another, from the first one or from `restart` on."""
+
+    def run(self, lo: int, hi: int, sources: Mapping[str, Source]) -> Evaluated: ...
+
+    def restart(self) -> None:
+        """Forget all that was read. Fold state stays."""
+
+    def dump(self) -> bytes:
+        """Fold state, at the end of the ranges so far."""
+
+    def load(self, state: bytes) -> None: ...
+
+
+class EngineEvaluator:
+    """The engine on Spark. `folder` is for what may be deleted."""
+
+    def __init__(self, session: SparkSession, checked: Checked, folder: Path):
+        self._session = session
+        self._checked = checked
+        self._folder = folder
+        self._numbers = 0
+        self._engine = self._new()
+
+    def run(self, lo: int, hi: int, sources: Mapping[str, Source]) -> Evaluated:
+        for stream, source in sources.items():
+            self._engine.offer(stream, self._segment(source, lo, hi))
+        evaluation = self._engine.evaluate(lo, hi)
+        edges = {edge.name: edge for edge in self._engine.small.outputs}
+        outputs = {}
+        for stream, segment in evaluation.outputs.items():
+            table = segment.load(edges[stream])
+            outputs[stream] = table if segment.table is not None else canonical(table)
+            for folder in {Path(path).parent for path, _ in segment.files}:
+                shutil.rmtree(folder)
+        return Evaluated(outputs, evaluation.counts, evaluation.input_rows)
+
+    def restart(self) -> None:
+        state = self._engine.states.dump()
+        self._engine.log.clear()
+        self._engine = self._new()
+        self._engine.states.load(state)
+
+    def dump(self) -> bytes:
+        return self._engine.states.dump()
+
+    def load(self, state: bytes) -> None:
+        self._engine.states.load(state)
+
+    def _new(self) -> Engine:
+        self._numbers += 1
+        return Engine(self._session, self._checked, self._folder / f"edges-{self._numbers}")
+
+    def _segment(self, source: Source, lo: int, hi: int) -> Segment:
+        if source.rows_between(lo, hi) <= SMALL:
+            rows = source.read(lo, hi)
+            return Segment(lo, hi, STABLE, rows.num_rows, rows)
+        whole = source.whole_files(lo, hi)
+        files = [self._linked(part.path) for part in whole]
+        rest = source.read_but(lo, hi, whole)
+        if not files and rest.num_rows <= SMALL:
+            return Segment(lo, hi, STABLE, rest.num_rows, rest)
+        if rest.num_rows:
+            files.append(self._path())
+            pq.write_table(rest, files[-1])
+        return parquet_segment(lo, hi, STABLE, files)
+
+    def _linked(self, path: Path) -> Path:
+        """The same file under a name that the engine may remove."""
+        link = self._path()
+        try:
+            os.link(path, link)
+        except OSError:
+            # Not every file system has links.
+            shutil.copyfile(path, link)
+        return link
+
+    def _path(self) -> Path:
+        self._numbers += 1
+        folder = self._folder / "sources"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / f"{self._numbers:08}.parquet"

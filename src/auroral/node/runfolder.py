@@ -1,0 +1,290 @@
+"""A run's folder: everything that a run needs in order to go on, and `verify` in order to judge it.
+
+| name | what |
+|---|---|
+| `run.json` | format, run id, inputs and outputs, flush, bucket, and the diagram in words |
+| `diagram.pickle` | the checked diagram with the user's functions |
+| `diagram.txt` | the diagram as mermaid text, to read |
+| `sources/STREAM/` | the source log: every row, before anything was computed from it |
+| `outputs/STREAM.parquet/` | the run's own copy of each output, which `verify` reads |
+| `state/` | snapshots of fold state |
+| `ledger.json` | how far the run has come, and the counts of its boxes |
+| `cache/` | what the engine put out of memory; may be deleted while nothing runs |
+| `lock` | held by the process that runs |
+
+**Only open run folders that you trust.** A pickle can run any code when it is loaded: resuming or verifying a
+folder that somebody else made runs whatever they put into it, with your rights.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import re
+import shutil
+import uuid
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+from urllib.parse import quote
+
+import cloudpickle
+
+from auroral.edge.durable import lock, replace_file, storage_error
+from auroral.model.checking import Checked
+from auroral.model.errors import AuroralError
+
+FORMAT = 1
+TRUST = "a run folder holds a pickle, which can run any code: open only folders that you trust"
+
+
+class RunFolderError(AuroralError):
+    """A folder that is no run's, another run's, or one that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """`inputs` say where rows come from (a path with its speed, or `pushed`), `outputs` where they go."""
+
+    run: str
+    diagram: str
+    bucket: int
+    inputs: Mapping[str, str]
+    outputs: Mapping[str, str]
+    flush: bool
+    availability: Mapping[str, int | None]
+    words: tuple[str, ...]
+    format: int = FORMAT
+
+    def to_json(self) -> bytes:
+        return json.dumps(asdict(self), ensure_ascii=False, indent=1).encode()
+
+
+@dataclass(slots=True)
+class RunFolder:
+    """A run folder that this process may write, from `create` or `resume`; or only read, from `look`."""
+
+    path: Path
+    settings: RunSettings
+    checked: Checked
+    resumed: bool = False
+    _lock: int | None = field(default=None, repr=False)
+
+    @staticmethod
+    def claim(
+        path: Path, checked: Checked, inputs: Mapping[str, str], outputs: Mapping[str, str], flush: bool
+    ) -> RunFolder:
+        """A new run in `path`, or the one that is there, if it is of the same diagram."""
+        descriptor = _claim(path)
+        try:
+            if (path / "run.json").exists():
+                return _resumed(path, checked, flush, descriptor)
+            _refuse_foreign(path)
+            return _created(path, checked, inputs, outputs, flush, descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+    @staticmethod
+    def resume(path: Path) -> RunFolder:
+        """The run that is in `path`, with the diagram that is stored there. Trust the folder: see above."""
+        _must_be_run(path)
+        descriptor = _claim(path)
+        try:
+            return RunFolder(path, _settings(path), _diagram(path), resumed=True, _lock=descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+    @staticmethod
+    def look(path: Path) -> RunFolder:
+        """For reading only, also while another process runs. Trust the folder: see above."""
+        _must_be_run(path)
+        return RunFolder(path, _settings(path), _diagram(path), resumed=True)
+
+    def source(self, stream: str) -> Path:
+        return self.path / "sources" / _file_name(stream)
+
+    def output(self, stream: str) -> Path:
+        return self.path / "outputs" / (_file_name(stream) + ".parquet")
+
+    @property
+    def account(self) -> Path:
+        return self.path / "ledger.json"
+
+    @property
+    def state(self) -> Path:
+        return self.path / "state"
+
+    @property
+    def cache(self) -> Path:
+        return self.path / "cache"
+
+    def empty_cache(self) -> Path:
+        shutil.rmtree(self.cache, ignore_errors=True)
+        self.cache.mkdir(parents=True)
+        return self.cache
+
+    def close(self) -> None:
+        if self._lock is not None:
+            shutil.rmtree(self.cache, ignore_errors=True)
+            os.close(self._lock)
+            self._lock = None
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def diagram_words(checked: Checked) -> tuple[str, ...]:
+    """The diagram in lines of text, the same for the same meaning wherever it is written."""
+    diagram = checked.diagram
+    lines = [f"bucket {diagram.bucket}"]
+    lines += [f"input {i.stream} ({i.schema}) {i.stamp} late {i.late.value}" for i in diagram.inputs]
+    for box in diagram.boxes:
+        # Functions are shown with an address that differs from process to process.
+        spec = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(box.spec))
+        lines.append(f"box {box.name}: {', '.join(box.inputs)} -> {', '.join(box.outputs)}: {spec}")
+    return (*lines, *(f"output {o.stream}" for o in diagram.outputs))
+
+
+def _file_name(stream: str) -> str:
+    """Stream names may have slashes, or differ only in case; file names may not."""
+    plain = quote(stream, safe=" ")
+    if plain == stream == stream.lower() and len(stream) <= 100 and not stream.startswith("."):
+        return stream
+    return f"{plain[:80]}-{hashlib.blake2b(stream.encode(), digest_size=4).hexdigest()}"
+
+
+def _claim(path: Path) -> int:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise storage_error(error, "the run folder's lock", path / "lock") from error
+    try:
+        lock(descriptor, path)
+    except AuroralError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _created(
+    path: Path,
+    checked: Checked,
+    inputs: Mapping[str, str],
+    outputs: Mapping[str, str],
+    flush: bool,
+    descriptor: int,
+) -> RunFolder:
+    diagram = checked.diagram
+    settings = RunSettings(
+        f"{diagram.name}-{uuid.uuid4().hex[:12]}",
+        diagram.name,
+        diagram.bucket,
+        dict(inputs),
+        dict(outputs),
+        flush,
+        {output.stream: output.availability for output in diagram.outputs},
+        diagram_words(checked),
+    )
+    try:
+        replace_file(path / "diagram.txt", diagram.to_mermaid().encode())
+        replace_file(path / "diagram.pickle", _pickled(checked))
+        # Last: with it the folder is a run's.
+        replace_file(path / "run.json", settings.to_json())
+    except OSError as error:
+        raise storage_error(error, "the run's description", path) from error
+    return RunFolder(path, settings, checked, _lock=descriptor)
+
+
+def _pickled(checked: Checked) -> bytes:
+    try:
+        content: bytes = cloudpickle.dumps(checked)
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise RunFolderError(
+            f"the diagram {checked.diagram.name!r} cannot be stored: {error}\n"
+            "    allowed: functions that use only values which can be pickled\n"
+            "    next: let functions open files, sockets and sessions themselves, not hold them"
+        ) from error
+    return content
+
+
+def _resumed(path: Path, checked: Checked, flush: bool, descriptor: int) -> RunFolder:
+    settings = _settings(path)
+    here, there = diagram_words(checked), settings.words
+    if here != there:
+        gone = [line for line in there if line not in here]
+        new = [line for line in here if line not in there]
+        changes = [f"- {line[:200]}" for line in gone[:3]] + [f"+ {line[:200]}" for line in new[:3]]
+        raise RunFolderError(
+            f"{path} is a run of another diagram (- as it was, + as it is now)\n    "
+            + "\n    ".join(changes or ["only the order of boxes differs"])
+            + "\n    next: choose a new run folder, or go on with the diagram that this one was made with"
+        )
+    if settings.flush != flush:
+        raise RunFolderError(
+            f"{path} was begun {'with' if settings.flush else 'without'} flush\n"
+            "    next: go on with the same choice, or choose a new run folder"
+        )
+    return RunFolder(path, settings, checked, resumed=True, _lock=descriptor)
+
+
+def _refuse_foreign(path: Path) -> None:
+    # What a run that was killed at its very beginning may have left.
+    ours = {"lock", "diagram.txt", "diagram.pickle", "diagram.txt.tmp", "diagram.pickle.tmp", "run.json.tmp"}
+    others = sorted(entry.name for entry in path.iterdir() if entry.name not in ours)
+    if others:
+        (path / "lock").unlink(missing_ok=True)
+        raise RunFolderError(
+            f"{path} is not empty ({', '.join(others[:5])}) and is no run folder (run.json is missing)\n"
+            "    allowed: a new or empty folder, or the folder of a run of this diagram\n"
+            "    next: choose another folder"
+        )
+
+
+def _must_be_run(path: Path) -> None:
+    if not (path / "run.json").is_file():
+        near = sorted(found.parent.name for found in path.parent.glob("*/run.json"))[:5]
+        raise RunFolderError(
+            f"{path} is no run folder ({'run.json is missing' if path.is_dir() else 'there is no such folder'})\n"
+            "    allowed: a folder that `auroral run` or auroral.run(..., folder=...) made\n"
+            f"    next: {'run folders beside it: ' + ', '.join(near) if near else 'check the path'}"
+        )
+
+
+def _settings(path: Path) -> RunSettings:
+    try:
+        stored: dict[str, Any] = json.loads((path / "run.json").read_text())
+        if stored.get("format") != FORMAT:
+            raise ValueError(f"format {stored.get('format')}, not {FORMAT}")
+        return RunSettings(**(stored | {"words": tuple(stored["words"])}))
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise RunFolderError(
+            f"{path / 'run.json'} cannot be read: {error}\n    next: restore it from a copy, or start a new run folder"
+        ) from error
+
+
+def _diagram(path: Path) -> Checked:
+    file = path / "diagram.pickle"
+    try:
+        loaded = pickle.loads(file.read_bytes())
+    # Unpickling imports the user's modules, which may fail in any way.
+    except Exception as error:  # noqa: BLE001
+        raise RunFolderError(
+            f"{file} cannot be loaded: {type(error).__name__}: {error}\n"
+            f"    allowed: the modules that the diagram's functions are in can be imported; {TRUST}\n"
+            "    next: start where the run was started, or put those modules on PYTHONPATH"
+        ) from error
+    if not isinstance(loaded, Checked):
+        raise RunFolderError(f"{file} holds a {type(loaded).__name__}, not a diagram\n    next: {TRUST}")
+    return loaded

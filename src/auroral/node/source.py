@@ -1,0 +1,129 @@
+"""One input of a run: its rows are stamped and logged durably, and only then may anything see them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from auroral.edge.logindex import Part
+from auroral.edge.records import Kind
+from auroral.edge.refusals import Refused
+from auroral.edge.sourcelog import LogState, SourceLog
+from auroral.edge.stamping import StampError, Stamper
+from auroral.model.diagram import Input
+from auroral.node.ranges import SourceSpan
+
+
+class Source:
+    """Stamper and log of one input. Any thread may call it: pushing, reading files and evaluating do."""
+
+    def __init__(self, given: Input, bucket: int, folder: Path):
+        self.input = given
+        self.log = SourceLog.open(folder, given.schema, stream=given.stream)
+        self._stamper = Stamper(given, bucket, self.log.state.stamp)
+        self._lock = threading.Lock()
+        parts = self.log.parts()
+        self._first = min((part.low for part in parts), default=None)
+        # Parts of an earlier process are compared with their checksums when they are used.
+        self._old = parts[-1].number + 1 if parts else 0
+        self._closed = False
+
+    @property
+    def state(self) -> LogState:
+        return self.log.state
+
+    @property
+    def needs_clock(self) -> bool:
+        """Whether its boundary moves by itself."""
+        stamp = self.input.stamp
+        return not self.state.ended and (stamp is None or stamp.field is None or stamp.idle_after is not None)
+
+    def take(self, rows: pa.Table, now_us: int, refused: Sequence[Refused] = (), rows_read: int | None = None) -> int:
+        """Stamp and log rows; gives how many are in the stream. After an error it is as if they never came."""
+        with self._lock:
+            self._must_be_open()
+            before = self._stamper.state
+            try:
+                stamped = self._stamper.stamp(rows, now_us)
+                self.log.append(stamped, self._stamper.state, refused=refused, rows_read=rows_read)
+            except BaseException:
+                self._stamper.state = before
+                raise
+            kept = int(stamped.rows.num_rows)
+            if kept:
+                smallest = int(stamped.rows.column(0).to_numpy().min())
+                self._first = smallest if self._first is None else min(self._first, smallest)
+            return kept
+
+    def advance(self, now_us: int) -> None:
+        """Let the boundary follow the clock, where the input says so."""
+        with self._lock:
+            if not self._closed and self.needs_clock:
+                self._stamper.advance(now_us)
+                self.log.mark(self._stamper.state)
+
+    def end(self) -> None:
+        """No more rows come. To say so twice is no error."""
+        with self._lock:
+            if not self._closed and not self.state.ended:
+                self._stamper.end_of_input()
+                self.log.mark(self._stamper.state, ended=True)
+
+    def span(self) -> SourceSpan:
+        with self._lock:
+            state = self.log.state
+            return SourceSpan(self._first, state.boundary, state.ended)
+
+    def rows_between(self, lo: int, hi: int) -> int:
+        """At most so many rows are in [lo, hi): parts count as a whole."""
+        return sum(part.rows for part in self.parts(lo, hi))
+
+    def next_row(self, stime: int) -> int | None:
+        """The first stime at or after `stime`, or a smaller one; None where there is none."""
+        return min((max(part.low, stime) for part in self.parts(stime)), default=None)
+
+    def parts(self, lo: int | None = None, hi: int | None = None) -> list[Part]:
+        with self._lock:
+            return self.log.parts(lo, hi)
+
+    def read(self, lo: int, hi: int) -> pa.Table:
+        """Rows of [lo, hi), as they were logged. Closed buckets only: they do not change any more."""
+        with self._lock:
+            return self.log.read(lo, hi)
+
+    def whole_files(self, lo: int, hi: int) -> list[Part]:
+        """Parts that are Parquet files of their own and lie in [lo, hi) as a whole."""
+        found = [p for p in self.parts(lo, hi) if p.kind is Kind.PARQUET and lo <= p.low and p.high < hi]
+        for part in found:
+            if part.number < self._old:
+                self.log.read_part(part)
+        return found
+
+    def read_but(self, lo: int, hi: int, but: Sequence[Part]) -> pa.Table:
+        """Rows of [lo, hi) that are not in these parts."""
+        out = {part.number for part in but}
+        tables = [self.log.read_part(part) for part in self.parts(lo, hi) if part.number not in out]
+        together = pa.concat_tables([self.log.read(0, 0), *tables])
+        stimes = together.column(0).to_numpy()
+        return together.filter(pa.array((stimes >= lo) & (stimes < hi)))
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            self.log.close()
+
+    def _must_be_open(self) -> None:
+        if self._closed:
+            raise StampError(
+                f"rows for {self.input.stream!r} came after the run had stopped\n"
+                "    next: resume the run folder, and push them then"
+            )
+        if self.state.ended:
+            raise StampError(
+                f"rows for {self.input.stream!r} came after its end\n"
+                "    allowed: rows until close() is called or the file has ended\n"
+                "    next: close an input only when no more rows come; begin a new run for more"
+            )

@@ -1,0 +1,172 @@
+"""Every snippet in README.md and docs/ does what it says.
+
+The blocks of one page run in order, in one namespace and one temporary folder:
+
+- `python` is executed;
+- `bash` and `console`: lines that begin with `$ auroral` are run and must end with exit code 0;
+- `xml` is read with the project's reader and must be a valid diagram or deployment;
+- `text` and `mermaid` are for reading.
+
+A block with `file=NAME` after its language is written to that file first, for the blocks below it.
+"""
+
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+LANGUAGES = {"python", "bash", "console", "xml", "text", "mermaid"}
+READ_ONLY = {"text", "mermaid"}
+# Set-up commands that a page may show and that a test cannot run.
+NOT_RUN = {"make", "git", "cd", "pip", "export"}
+CLI = "import sys; from auroral.cli import main; sys.exit(main())"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    page: Path
+    line: int
+    info: str
+    text: str
+
+    @property
+    def language(self) -> str:
+        return self.info.split()[0] if self.info.split() else ""
+
+    @property
+    def file(self) -> str | None:
+        found = re.search(r"\bfile=(\S+)", self.info)
+        return found[1] if found else None
+
+    @property
+    def place(self) -> str:
+        return f"{self.page.name}:{self.line}"
+
+
+def blocks_of(page: Path, text: str | None = None) -> list[Block]:
+    tokens = MarkdownIt().parse(page.read_text(encoding="utf-8") if text is None else text)
+    return [
+        Block(page, token.map[0] + 1, token.info.strip(), token.content)
+        for token in tokens
+        if token.type == "fence" and token.map is not None
+    ]
+
+
+def commands_of(block: Block) -> list[list[str]]:
+    """The `auroral` commands of a bash or console block, as argument lists without the program's name."""
+    commands = []
+    for line in block.text.replace("\\\n", " ").splitlines():
+        prompt = line.startswith("$ ")
+        if not prompt and block.language == "console":
+            continue  # output of the command above
+        words = shlex.split(line.removeprefix("$ "), comments=True)
+        if not words:
+            continue
+        if words[0] == "auroral" and prompt:
+            commands.append(words[1:])
+        elif words[0] not in NOT_RUN:
+            raise AssertionError(f"{block.place}: {line!r} would go untested; write `$ auroral ...`")
+    return commands
+
+
+def run_block(block: Block, namespace: dict[str, object]) -> None:
+    if block.file is not None:
+        Path(block.file).write_text(block.text, encoding="utf-8")
+    match block.language:
+        case "python":
+            # Padded with empty lines, so that a traceback shows the page and its line.
+            source = "\n" * block.line + block.text
+            exec(compile(source, str(block.page), "exec"), namespace)
+        case "bash" | "console":
+            for arguments in commands_of(block):
+                command = [sys.executable, "-c", CLI, *arguments]
+                done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+                shown = shlex.join(["auroral", *arguments])
+                assert done.returncode == 0, f"{block.place}: {shown}\n{done.stdout}\n{done.stderr}"
+        case "xml":
+            from auroral.model import xml
+
+            xml.read_text(block.text, file=block.place)
+        case "text" | "mermaid":
+            pass
+        case other:
+            raise AssertionError(f"{block.place}: a fence may not be {other!r}; allowed: {sorted(LANGUAGES)}")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_block_can_be_run_or_is_for_reading(page: Path) -> None:
+    unknown = [f"{block.place}: {block.info!r}" for block in blocks_of(page) if block.language not in LANGUAGES]
+    assert unknown == [], f"allowed are {sorted(LANGUAGES)}"
+
+
+WITH_SNIPPETS = [
+    page for page in PAGES if any(block.language not in READ_ONLY or block.file for block in blocks_of(page))
+]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("page", WITH_SNIPPETS, ids=lambda page: page.name)
+def test_snippets(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    # As `__main__`, functions in a snippet are sent to Spark's workers by value, as in a user's script.
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    for block in blocks_of(page):
+        run_block(block, namespace)
+
+
+class TestTheRunner:
+    """The runner itself, on small pages."""
+
+    PAGE = Path("page.md")
+
+    def blocks(self, text: str) -> list[Block]:
+        return blocks_of(self.PAGE, text)
+
+    def test_finds_blocks_with_their_lines(self) -> None:
+        (first, second) = self.blocks(
+            "# A\n\n```python\nx = 1\n```\n\n- item\n\n  ```text file=a.txt\n  hello\n  ```\n"
+        )
+        assert (first.language, first.line, first.text) == ("python", 3, "x = 1\n")
+        assert (second.language, second.file, second.text) == ("text", "a.txt", "hello\n")
+
+    def test_blocks_share_a_namespace(self) -> None:
+        namespace: dict[str, object] = {}
+        for block in self.blocks("```python\nx = 1\n```\n\n```python\ny = x + 1\n```\n"):
+            run_block(block, namespace)
+        assert namespace["y"] == 2
+
+    def test_an_error_shows_the_line_of_the_page(self) -> None:
+        (block,) = self.blocks("text\n\n```python\nfine = 1\n1 / 0\n```\n")
+        with pytest.raises(ZeroDivisionError) as caught:
+            run_block(block, {})
+        assert caught.traceback[-1].lineno + 1 == 5
+
+    def test_commands(self) -> None:
+        (block,) = self.blocks("```console\n$ make demo\n$ auroral run 'a b.xml' \\\n  --flush  # why\nrows 12\n```\n")
+        assert commands_of(block) == [["run", "a b.xml", "--flush"]]
+
+    def test_a_command_without_its_prompt_is_refused(self) -> None:
+        (block,) = self.blocks("```bash\nauroral demo\n```\n")
+        with pytest.raises(AssertionError, match="would go untested"):
+            commands_of(block)
+
+    def test_a_file_is_written(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        for block in self.blocks(
+            "```text file=a.csv\na,b\n```\n\n```python\nimport os\nos.rename('a.csv', 'seen.csv')\n```\n"
+        ):
+            run_block(block, {})
+        assert (tmp_path / "seen.csv").read_text() == "a,b\n"
+
+    def test_an_unknown_language_is_refused(self) -> None:
+        (block,) = self.blocks("```perl\n1\n```\n")
+        with pytest.raises(AssertionError, match="a fence may not be 'perl'"):
+            run_block(block, {})

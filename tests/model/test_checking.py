@@ -1,0 +1,497 @@
+"""The checker: types of all streams, all that is wrong at once, and what cannot run yet (X6, D12, D13)."""
+
+import math
+import pickle
+from typing import Any
+
+import pytest
+
+import auroral as au
+from auroral.model.boxes.aggregate import Aggregate, TypedStimeAggregate, WindowSample
+from auroral.model.boxes.apply import Apply
+from auroral.model.boxes.base import BoxClass, BoxSpec
+from auroral.model.boxes.drop import RandomDrop, WindowDrop
+from auroral.model.boxes.join import Join, JoinBuffer
+from auroral.model.boxes.later import Later
+from auroral.model.boxes.serialize import SOutput, SUnion
+from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.checking import Checked, check
+from auroral.model.diagram import Box, Diagram, Input, Output, Query, Stamp
+from auroral.model.errors import DiagramError, Place, Problem
+from auroral.model.schema import schema
+from auroral.model.windows import (
+    Alignment,
+    EventTimeWindow,
+    FieldWindow,
+    Landmark,
+    LatePolicy,
+    Runs,
+    StimeWindow,
+    TupleWindow,
+    Window,
+)
+
+ROWS = "ts timestamp, sec int, k string, v int, d double, raw binary"
+COUNT = (("n", "count()"),)
+
+
+def diagram(*boxes: Box, outputs: tuple[Output, ...] = (), stamp: Stamp | None = None, **more: Any) -> Diagram:
+    """Boxes on the stream `s` of ROWS, in one query."""
+    given = Input("s", schema(ROWS), stamp or Stamp("ts"))
+    return Diagram("d", (given,), outputs, (Query("q", boxes),), **more)
+
+
+def one(spec: BoxSpec, outputs: int = 1, inputs: int = 1, stamp: Stamp | None = None) -> Diagram:
+    names = tuple(f"o{n}" for n in range(outputs))
+    return diagram(Box("b", spec, ("s",) * inputs, names), stamp=stamp)
+
+
+def problems(given: Diagram) -> tuple[Problem, ...]:
+    with pytest.raises(DiagramError) as caught:
+        check(given)
+    return caught.value.problems
+
+
+def problem(given: Diagram) -> Problem:
+    (found,) = problems(given)
+    return found
+
+
+def typed(given: Diagram) -> Any:
+    (checked,) = check(given).boxes
+    return checked.typed
+
+
+# What is wrong, and where
+
+
+def test_loops_are_refused_by_name():
+    found = problem(
+        diagram(
+            Box("a", Union(), ("s", "z"), ("x",)),
+            Box("b", Union(), ("x",), ("y",)),
+            Box("c", Union(), ("y",), ("z",), place=Place("f.xml", 7)),
+            Box("after", Map((("nothing", "unknown"),)), ("z",), ("end",)),
+            outputs=(Output("end"),),
+        )
+    )
+    assert found.what == "the boxes a <- c <- b <- a form a loop"
+    assert found.allowed == "diagrams without loops"
+
+
+def test_a_box_that_reads_itself_is_a_loop():
+    assert "a <- a" in problem(diagram(Box("a", Union(), ("s", "x"), ("x",)))).what
+
+
+def test_deep_diagrams_are_no_problem():
+    boxes = [Box("b0", Delay(0), ("s",), ("x0",))]
+    boxes += [Box(f"b{n}", Delay(0), (f"x{n - 1}",), (f"x{n}",)) for n in range(1, 3000)]
+    checked = check(diagram(*reversed(boxes), outputs=(Output("x2999"),)))
+    assert [c.box.name for c in checked.boxes] == [box.name for box in boxes]
+
+
+def test_unknown_streams_suggest_the_nearest():
+    found = problem(
+        diagram(
+            Box("first", Delay(0), ("s",), ("slow",)),
+            Box("b", Delay(0), ("slwo",), ("x",), place=Place("f.py", 3)),
+            outputs=(Output("slow"), Output("x")),
+        )
+    )
+    assert found == Problem("unknown stream 'slwo'", Place("f.py", 3), "s, slow, x", "did you mean 'slow'?")
+
+
+def test_unknown_output_streams():
+    found = problem(diagram(outputs=(Output("t"),)))
+    assert found.what == "unknown stream 't'" and found.allowed == "s"
+
+
+@pytest.mark.parametrize(
+    ("spec", "inputs", "outputs"),
+    [
+        (Filter(("v > 1",)), 1, 2),
+        (Filter(("v > 1",), True), 1, 1),
+        (Filter(("v > 1",)), 2, 1),
+        (Map((("a", "v"),)), 1, 2),
+        (Map((("a", "v"),)), 0, 1),
+        (Union(), 0, 1),
+        (Union(), 2, 2),
+        (Delay(0), 2, 1),
+        (RandomDrop(0.5), 1, 2),
+        (WindowDrop(0.5, 1, 10, 10), 2, 1),
+        (Aggregate(COUNT, StimeWindow(1, 1)), 2, 1),
+        (Aggregate(COUNT, StimeWindow(1, 1)), 1, 2),
+        (Aggregate(COUNT, EventTimeWindow("ts", 1, 1, 0, LatePolicy.SIDE)), 1, 1),
+        (Join("true", JoinBuffer(1), JoinBuffer(1)), 1, 1),
+        (Apply(sorted, schema("v int")), 0, 1),
+        (Apply(sorted, schema("v int")), 1, 2),
+        (SUnion(100), 0, 2),
+        (SUnion(100), 2, 5),
+        (SOutput(), 2, 2),
+    ],
+)
+def test_unconnected_and_superfluous_ports(spec, inputs, outputs):
+    found = problem(one(spec, outputs, inputs))
+    assert "input" in found.what or "output" in found.what
+    assert found.allowed or found.next_step
+    assert found.place == Place(element="box 'b'")
+
+
+@pytest.mark.parametrize(
+    ("spec", "what"),
+    [
+        (Filter(("vv > 1",)), "predicate 0: unknown field 'vv'"),
+        (Filter(("v",)), "predicate 0 is of type int"),
+        (Filter(("k > 1",)), "predicate 0: "),
+        (Filter(()), "needs at least one predicate"),
+        (Map(()), "needs at least one output field"),
+        (Map((("a", "raw + 1"),)), "field 'a': "),
+        (Map((("a", "v +"),)), "field 'a': "),
+        (Map((("a", "v"), ("a", "k"))), "field 'a' is there twice"),
+        (Map((("__a", "v"),)), "field name '__a' is reserved"),
+        (Aggregate((), StimeWindow(1, 1)), "needs at least one function"),
+        (Aggregate(COUNT, StimeWindow(0, 1)), "window-size is 0"),
+        (Aggregate(COUNT, StimeWindow(1, 2)), "advance 2 is larger"),
+        (Aggregate(COUNT, StimeWindow(1, 1), ("kk",)), "unknown field 'kk'"),
+        (Aggregate((("n", "sum(k)"),), StimeWindow(1, 1)), "sum of a string"),
+        (Aggregate((("n", "max(raw)"),), StimeWindow(1, 1)), "max of a binary"),
+        (Aggregate((("n", "sum(v, v)"),), StimeWindow(1, 1)), "takes one argument, not 2"),
+        (Aggregate((("n", "summ(v)"),), StimeWindow(1, 1)), "unknown aggregate function 'summ'"),
+        (Aggregate((("n", "sum(w)"),), StimeWindow(1, 1)), "aggregate 'n': unknown field 'w'"),
+        (Aggregate((("k", "count()"),), StimeWindow(1, 1), ("k",)), "field 'k' is there twice"),
+        (Aggregate(COUNT, StimeWindow(1, 1), start="n"), "field 'n' is there twice"),
+        (Aggregate(COUNT, Landmark(), start="a"), "no start to name"),
+        (Aggregate(COUNT, Runs(), start="a"), "no start to name"),
+        (Aggregate(COUNT, FieldWindow("tt", 1, 1)), "unknown field 'tt'"),
+        (Aggregate(COUNT, EventTimeWindow("k", 1, 1, 0)), "the event time 'k' is a string"),
+        (Aggregate(COUNT, EventTimeWindow("t", 1, 1, 0)), "unknown field 't'"),
+        (Aggregate(COUNT, EventTimeWindow("ts", 1, 1, -1)), "lateness, ahead and correct_for"),
+        (Aggregate(COUNT, EventTimeWindow("ts", 1, 1, 0, LatePolicy.CORRECT)), "late='correct'"),
+        (Aggregate(COUNT, EventTimeWindow("ts", 1, 1, 0, correct_for=1)), "late='ledger'"),
+        (RandomDrop(1.5), "drop_rate is 1.5"),
+        (RandomDrop(math.nan), "drop_rate is nan"),
+        (WindowDrop(0.5, 1, 10, 20), "window-slide 20"),
+        (WindowDrop(0.5, 1, math.inf, 20), "window-size is inf"),
+        (WindowDrop(0.5, 0, 10, 10), "max_batch_size is 0"),
+        (WindowDrop(0.5, 1, 10, 10, group_by=("kk",)), "unknown field 'kk'"),
+        (Delay(-1), "delay-ms is -1"),
+        (SUnion(0), "interval is 0"),
+        (Apply(sorted, schema("v int"), past=-1), "the horizon is -1"),
+        (Apply(3, schema("v int")), "3 is not a function"),  # type: ignore[arg-type]
+    ],
+)
+def test_parameters_are_checked(spec, what):
+    found = problem(one(spec, 2 if isinstance(spec, SUnion) else len(getattr(spec, "predicates", " ")) or 1))
+    assert what in found.what
+    assert found.place == Place(element="box 'b'")
+
+
+@pytest.mark.parametrize(
+    ("join", "what"),
+    [
+        (Join("left.v", JoinBuffer(1), JoinBuffer(1)), "predicate is of type int"),
+        (Join("v = 1", JoinBuffer(1), JoinBuffer(1)), "in several inputs"),
+        (Join("true", JoinBuffer(-1), JoinBuffer(1)), "the left buffer size is -1"),
+        (Join("true", JoinBuffer(1), JoinBuffer(math.nan)), "the right buffer size is nan"),
+        (Join("true", JoinBuffer(1, "tt"), JoinBuffer(1)), "unknown field 'tt'"),
+        (Join("true", JoinBuffer(1), JoinBuffer(1), (("a", "left.w"),)), "unknown field of left 'w'"),
+    ],
+)
+def test_parameters_of_joins_are_checked(join, what):
+    assert what in problem(one(join, inputs=2)).what
+
+
+@pytest.mark.parametrize("alignment", Alignment)
+@pytest.mark.parametrize(
+    ("size", "advance"), [(0.4, 0.4), (1, 0.4), (math.inf, 1), (math.nan, 1), (2, math.nan), (1e300, 1)]
+)
+def test_field_windows_are_at_least_a_microsecond_and_finite(alignment, size, advance):
+    found = problem(one(Aggregate(COUNT, FieldWindow("ts", size, advance, alignment))))
+    assert "window-size" in found.what
+
+
+def test_field_windows_on_integers_are_whole():
+    given = one(Aggregate(COUNT, FieldWindow("sec", 1.5, 1)), stamp=Stamp("sec", 1_000_000))
+    assert "whole numbers" in (problem(given).allowed or "")
+
+
+def test_unions_need_one_schema():
+    slim = Box("slim", Map((("v", "v"),)), ("s",), ("a",))
+    text = Box("text", Map((("v", "k"),)), ("s",), ("b",))
+    wide = Box("wide", Map((("v", "d"),)), ("s",), ("c",))
+    assert "has the fields (v int)" in problem(diagram(slim, Box("u", Union(), ("s", "a"), ("x",)))).what
+    clash = problem(diagram(slim, text, Box("u", Union(), ("a", "b"), ("x",))))
+    assert "'v' is int on input 0 and string on input 1" in clash.what and clash.next_step
+    widened = check(diagram(slim, wide, Box("u", Union(), ("a", "c"), ("x",))))
+    assert str(widened.streams["x"].schema) == "v double"
+
+
+def test_the_stime_field_of_an_input():
+    assert problem(one(Delay(0), stamp=Stamp("tss"))).next_step == "did you mean 'ts'?"
+    assert "stime field 'k' is a string" in problem(one(Delay(0), stamp=Stamp("k"))).what
+
+
+def test_bucket_and_availability_are_above_zero():
+    found = problems(diagram(outputs=(Output("s", 0),), bucket=0))
+    assert [p.allowed for p in found] == ["above 0", "above 0"]
+
+
+def test_everything_wrong_is_told_at_once():
+    found = problems(
+        diagram(
+            Box("a", Filter(("vv > 1", "kk = 1")), ("s",), ("a0", "a1"), place=Place("f.py", 1)),
+            Box("b", Map((("x", "zz"), ("y", "1 +"))), ("s",), ("b0",), place=Place("f.py", 2)),
+            Box("c", Aggregate((("n", "sum(k)"),), StimeWindow(0, 1)), ("s",), ("c0",), place=Place("f.py", 3)),
+            Box("d", Delay(0), ("gone",), ("d0",), place=Place("f.py", 4)),
+            Box("on_a", Map((("x", "unknown"),)), ("a0",), ("x",), place=Place("f.py", 5)),
+            outputs=(Output("nowhere", place=Place("f.py", 6)), Output("b0", place=Place("f.py", 7))),
+        )
+    )
+    # Nothing is said of output b0, which could not be typed. A wrong filter still passes rows on: on_a.
+    assert sorted(p.place.line or 0 for p in found) == [1, 1, 2, 2, 3, 3, 4, 5, 6]
+
+
+def test_all_that_is_wrong_with_one_aggregate():
+    found = problems(one(Aggregate((("n", "cout()"), ("m", "sum(k)")), StimeWindow(1, 2), ("kk",))))
+    assert len(found) == 4
+
+
+def test_boxes_behind_a_wrong_one_are_still_read():
+    found = problems(
+        diagram(
+            Box("m", Map((("a", "zz"),)), ("s",), ("x",)),
+            Box("f", Filter(("a >", "unknown = 1")), ("x",), ("y", "y1"), place=Place("f.py", 1)),
+            Box("n", Map((("a", "1 +"), ("b", "unknown"))), ("y",), ("z",), place=Place("f.py", 2)),
+            Box("g", Aggregate((("n", "sum("),), StimeWindow(1, 1)), ("z",), ("w",), place=Place("f.py", 3)),
+            Box("j", Join("=", JoinBuffer(1), JoinBuffer(1)), ("z", "s"), ("v",), place=Place("f.py", 4)),
+        )
+    )
+    assert [p.place.line for p in found] == [None, 1, 2, 3, 4]
+    assert found[1].what.startswith("predicate 0: ") and found[2].what.startswith("field 'a': ")
+
+
+def test_names_are_unique():
+    found = problems(
+        Diagram(
+            "d",
+            (Input("s", schema(ROWS)),),
+            (Output("x"), Output("y")),
+            (
+                Query("q", (Box("a", Delay(0), ("s",), ("x",)), Box("a", Delay(0), ("s",), ("y",)))),
+                Query("q", (Box("b", Delay(0), ("s",), ("s",)),)),
+            ),
+        )
+    )
+    assert [p.what.partition(", also")[0] for p in found] == [
+        "stream 's' is produced twice",
+        "box name 'a' is used twice",
+        "query name 'q' is used twice",
+    ]
+
+
+def test_a_stream_is_an_output_once():
+    found = problem(diagram(outputs=(Output("s"), Output("s", 5))))
+    assert found.what == "stream 's' is an output twice"
+
+
+def test_declared_schemas_of_outputs():
+    box = Box("m", Map((("k", "k"), ("v", "v"))), ("s",), ("m",))
+
+    def declared(text: str) -> Diagram:
+        return diagram(box, outputs=(Output("m", schema=schema(text)),))
+
+    for fits in ("k string, v int", "k string(8), v long", "k string, v double"):
+        check(declared(fits))
+    for differs in (
+        "k string",
+        "v int, k string",
+        "k int, v int",
+        "k string, w int",
+        "k string, v int, x int",
+    ):
+        found = problem(declared(differs))
+        assert f"declared as ({differs}) but carries (k string, v int)" in found.what
+
+
+# What passes
+
+
+def test_the_order_of_boxes_is_topological():
+    checked = check(
+        diagram(
+            Box("last", Union(), ("b", "a"), ("x",)),
+            Box("second", Delay(0), ("a",), ("b",)),
+            Box("first", Delay(0), ("s",), ("a",)),
+            outputs=(Output("x"),),
+        )
+    )
+    order = [c.box.name for c in checked.boxes]
+    assert order == ["first", "second", "last"]
+    found = checked.producer("b")
+    assert found is not None and found[0].box.name == "second" and found[1] == 0
+    assert checked.producer("s") is None
+
+
+def test_unread_streams_are_a_warning():
+    (warning,) = check(one(Delay(0))).warnings
+    assert warning.what == "stream 'o0' is read by no box and is no output"
+
+
+@pytest.mark.parametrize(
+    ("spec", "inputs", "box_class", "past"),
+    [
+        (Filter(("v > 1",)), 1, BoxClass.MAP, 0),
+        (Map((("a", "v"),)), 1, BoxClass.MAP, 0),
+        (Union(), 2, BoxClass.MAP, 0),
+        (RandomDrop(0.5), 1, BoxClass.MAP, 0),
+        (WindowDrop(0.5, 1, 10, 10), 1, BoxClass.MAP, 0),
+        (Join("true", JoinBuffer(3), JoinBuffer(4)), 2, BoxClass.WINDOW, 7),
+        (Apply(sorted, schema("v int"), 9), 1, BoxClass.WINDOW, 9),
+        (Aggregate(COUNT, StimeWindow(10, 5)), 1, BoxClass.WINDOW, 10),
+        (Aggregate(COUNT, FieldWindow("ts", 10, 5, Alignment.INDEPENDENT)), 1, BoxClass.WINDOW, 10),
+        (Aggregate(COUNT, EventTimeWindow("ts", 10, 5, 3, ahead=2)), 1, BoxClass.WINDOW, 15),
+    ],
+)
+def test_classes_and_horizons(spec, inputs, box_class, past):
+    box = typed(one(spec, inputs=inputs))
+    assert (box.box_class, box.past, box.convergent) == (box_class, past, True)
+
+
+@pytest.mark.parametrize(
+    "window",
+    [
+        FieldWindow("ts", 10, 5, Alignment.FIRST),
+        StimeWindow(10, 5, Alignment.FIRST),
+        Landmark(),
+        Runs(),
+    ],
+)
+def test_d12_an_aggregate_without_independent_alignment_is_a_fold_and_not_convergent(window: Window):
+    checked = check(one(Aggregate(COUNT, window, ("k",))))
+    (box,) = checked.boxes
+    assert box.typed.box_class is BoxClass.FOLD and box.typed.order_sensitive
+    assert not box.typed.convergent and not checked.convergent
+    assert checked.box_class is BoxClass.FOLD
+
+
+def test_the_class_of_a_diagram_is_its_hardest():
+    assert check(diagram()).box_class is BoxClass.MAP and check(diagram()).convergent
+    window = Box("w", Aggregate(COUNT, StimeWindow(1, 1), start="at"), ("s",), ("x",))
+    fold = Box("f", Aggregate((("m", "max(n)"),), Landmark()), ("x",), ("y",))
+    assert check(diagram(window)).box_class is BoxClass.WINDOW
+    assert check(diagram(window, fold)).box_class is BoxClass.FOLD
+
+
+def test_a_window_on_the_start_of_windows_is_on_stime_again():
+    first = Box("first", Aggregate(COUNT, StimeWindow(10, 10), start="at"), ("s",), ("x",))
+    window = FieldWindow("at", 20, 20, Alignment.INDEPENDENT)
+    second = Box("second", Aggregate((("n", "sum(n)"),), window), ("x",), ("y",))
+    (_, checked) = check(diagram(first, second)).boxes
+    assert isinstance(checked.typed, TypedStimeAggregate)
+    # at = start of a window of 10, whose result is at start + 9.
+    assert (checked.typed.size, checked.typed.phase) == (20, 9)
+
+
+def test_required_ports():
+    assert typed(one(Union(), inputs=2)).required == (False, False)
+    assert typed(one(Join("true", JoinBuffer(1), JoinBuffer(1)), inputs=2)).required == (True, True)
+
+
+# What passes and does not run yet
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        (Later("bsort"), "bounded sort"),
+        (Aggregate(COUNT, TupleWindow(3, 1)), "number of tuples"),
+        (Aggregate(COUNT, FieldWindow("v", 3, 1)), "does not carry the stream's stime"),
+        (Aggregate(COUNT, FieldWindow("ts", 3, 1, timeout=1.0)), "timeouts"),
+        (WindowDrop(0.5, 1, 3, 1, tuples=True), "number of tuples"),
+        (WindowDrop(0.5, 1, 3, 1, field="v"), "does not carry the stream's stime"),
+    ],
+)
+def test_boxes_of_later_releases_pass_and_block(spec, reason):
+    reader = Box("reader", Map((("a", "whatever"),)), ("o0",), ("x",))
+    checked = check(diagram(Box("b", spec, ("s",), ("o0",)), reader, outputs=(Output("x"), Output("o0"))))
+    (blocker,) = checked.blockers
+    assert blocker.what.startswith("box 'b' does not run yet: ") and reason in blocker.what
+    assert [c.box.name for c in checked.boxes] == ["b"]
+    with pytest.raises(DiagramError, match="does not run yet"):
+        checked.runnable()
+
+
+def test_impure_functions_block():
+    columns = (("a", "rand()"), ("b", "now()"))
+    checked = check(one(Map(columns)))
+    assert [blocker.what.split("calls ")[1].split("(")[0] for blocker in checked.blockers] == ["now", "rand"]
+    assert all(blocker.allowed and blocker.next_step for blocker in checked.blockers)
+    with pytest.raises(DiagramError, match="differs from run to run"):
+        checked.runnable()
+
+
+def test_what_runs_is_runnable():
+    checked = check(one(Delay(0)))
+    assert checked.runnable() is checked
+
+
+# Windows that were shed
+
+
+def aggregate_after(*between: Box, window: Window | None = None, by: tuple[str, ...] = ("k",)) -> Checked:
+    drop = Box("drop", WindowDrop(0.5, 2, 10, 5, group_by=("k",)), ("s",), ("x0",))
+    spec = Aggregate(COUNT, window or StimeWindow(10, 5), by)
+    last = Box("sum", spec, (f"x{len(between)}",), ("out",))
+    return check(diagram(drop, *between, last, outputs=(Output("out"),)))
+
+
+def samples(checked: Checked) -> tuple[WindowSample, ...]:
+    found = checked.boxes[-1].typed
+    assert isinstance(found, TypedStimeAggregate)
+    return found.kept_windows
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        (),
+        (Box("f", Filter(("v > 1",)), ("x0",), ("x1",)),),
+        (Box("m", Map((("k", "k"), ("w", "v"))), ("x0",), ("x1",)), Box("d", Delay(0), ("x1",), ("x2",))),
+        (Box("r", RandomDrop(0.1), ("x0",), ("x1",)), Box("u", Union(), ("x1", "x1"), ("x2",))),
+    ],
+)
+def test_an_aggregate_knows_the_windows_that_were_dropped(between):
+    checked = aggregate_after(*between)
+    assert set(samples(checked)) == {WindowSample("drop", 0.5, 2)}
+    assert not checked.warnings
+
+
+@pytest.mark.parametrize(("window", "by"), [(StimeWindow(10, 10), ("k",)), (StimeWindow(10, 5), ())])
+def test_other_windows_than_those_dropped_are_a_warning(window, by):
+    checked = aggregate_after(window=window, by=by)
+    assert samples(checked) == ()
+    (warning,) = checked.warnings
+    assert "its results will be partial" in warning.what and warning.next_step
+
+
+def test_groups_that_a_map_changes_are_other_groups():
+    changed = Box("m", Map((("k", 'k + "x"'),)), ("x0",), ("x1",))
+    assert samples(aggregate_after(changed)) == ()
+
+
+def test_two_drops_in_series_both_count():
+    again = Box("again", WindowDrop(0.1, 1, 10, 5, group_by=("k",)), ("x0",), ("x1",))
+    assert samples(aggregate_after(again)) == (WindowSample("drop", 0.5, 2), WindowSample("again", 0.1, 1))
+
+
+def test_checked_diagrams_can_be_sent_elsewhere():
+    checked = check(one(Map((("a", "v + 1"),))))
+    assert pickle.loads(pickle.dumps(checked)) == checked
+
+
+def test_functions_of_users_are_looked_up():
+    @au.function("int -> int", name="check_twice")
+    def twice(value: int) -> int:
+        return 2 * value
+
+    assert str(typed(one(Map((("a", "check_twice(v)"),)))).outputs[0].schema) == "a int"

@@ -1,0 +1,49 @@
+"""The generated table has a row for every box type, made of what the types state about themselves."""
+
+from dataclasses import fields
+
+from auroral.model import box_table
+from auroral.model.boxes.aggregate import Aggregate
+from auroral.model.boxes.base import BoxFacts
+from auroral.model.boxes.later import LATER
+from auroral.model.boxes.table import RUNNING
+
+
+def rows() -> dict[str, list[str]]:
+    """First cell of each row of the tables, and the others."""
+    cells = [line.strip("|").split(" | ") for line in box_table().splitlines() if line.startswith("| ")]
+    return {first.strip(): [cell.strip() for cell in rest] for first, *rest in cells}
+
+
+def test_every_running_box_has_a_row_of_its_facts():
+    table = rows()
+    for box in RUNNING:
+        said = [getattr(box.facts, field.name) for field in fields(BoxFacts)]
+        words = ["yes" if fact is True else "no" if fact is False else fact for fact in said]
+        assert table[box.type] == words
+
+
+def test_every_later_box_has_a_row_with_its_reason():
+    table = rows()
+    for name, why in LATER.items():
+        assert table[name] == [why]
+
+
+def test_no_box_is_both_and_none_is_forgotten():
+    running = [box.type for box in RUNNING]
+    assert len(set(running)) == len(running)
+    assert not set(running) & set(LATER)
+    wanted = "filter map union aggregate join apply delay random_drop window_drop sunion soutput"
+    assert running == wanted.split()
+
+
+def test_no_fact_is_empty_or_breaks_the_table():
+    lines = [line for line in box_table().splitlines() if line.startswith("|")]
+    assert {line.count("|") for line in lines} == {len(fields(BoxFacts)) + 2, 3}
+    for box in RUNNING:
+        assert all(getattr(box.facts, field.name) != "" for field in fields(BoxFacts))
+
+
+def test_d12_the_table_tells_folds_from_convergent_windows():
+    assert Aggregate.facts.convergent == "yes; folds no"
+    assert all(box.facts.deterministic for box in RUNNING)

@@ -1,0 +1,287 @@
+"""X3, X4: each box type and its parameters, right and wrong."""
+
+import pytest
+
+from auroral.model.boxes.aggregate import Aggregate
+from auroral.model.boxes.drop import RandomDrop, WindowDrop
+from auroral.model.boxes.join import Join, JoinBuffer, JoinKind
+from auroral.model.boxes.later import LATER, Later
+from auroral.model.boxes.serialize import SOutput, SUnion
+from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.windows import Alignment, FieldWindow, TupleWindow
+from auroral.model.xml.boxes import SHAPES
+from model.xml.compose import AGGREGATE, JOIN, SUNION, box, load, problem, problems, spec, warning, without
+
+DROP = {"drop_rate": "0.25", "max_batch_size": "4"}
+WINDOW_DROP = {
+    **DROP,
+    "window-size": "10",
+    "window-slide": "5",
+    "window-size-by": "VALUES",
+    "order-by": "FIELD",
+    "order-on-field": "t",
+}
+
+
+def test_every_later_type_is_known() -> None:
+    assert set(LATER) <= set(SHAPES)
+
+
+def test_filter() -> None:
+    two = {"expression.0": "v > 1", "expression.1": "v > 0", "pass-on-false-port": "1"}
+    assert spec("filter", two, outs=["x", "y", "z"]) == Filter(("v > 1", "v > 0"), else_port=True)
+    assert spec("filter", {"expression.0": "v > 1", "pass-on-false-port": "false"}) == Filter(("v > 1",))
+    assert "'perhaps'" in problem(box("filter", {"expression.0": "v > 1", "pass-on-false-port": "perhaps"})).what
+
+
+def test_map() -> None:
+    found = spec(
+        "map",
+        {
+            "expression.0": "t",
+            "output-field-name.0": "x",
+            "expression.1": "v * 2",
+            "output-field-name.1": "y",
+        },
+    )
+    assert found == Map((("x", "t"), ("y", "v * 2")))
+    unpaired = problem(box("map", {"expression.0": "t", "output-field-name.0": "x", "expression.1": "v"}))
+    assert "'expression.1' but no 'output-field-name.1'" in unpaired.what
+    assert unpaired.place.line == 9
+
+
+def test_union() -> None:
+    assert spec("union", ins=["a", "b"]) == Union()
+    assert "unknown parameter 'x'" in warning(box("union", {"x": "1"})).what
+
+
+def test_aggregate_on_values() -> None:
+    assert spec("aggregate", AGGREGATE) == Aggregate((("agg_0", "count()"),), FieldWindow("t", 10, 5))
+    full = {
+        **AGGREGATE,
+        "window-size": "2.5",
+        "advance": "0.5",
+        "aggregate-function.1": "max(v)",
+        "aggregate-function-output-name.0": "Rows",
+        "group-by": "k , v",
+        "timeout": "1.5",
+        "slack": "3",
+        "independent-window-alignment": "true",
+        "drop-empty-outputs": "1",
+        "drop-mode": "x",
+        "last-agg": "1",
+    }
+    window = FieldWindow("t", 2.5, 0.5, Alignment.INDEPENDENT, 3, 1.5)
+    assert spec("aggregate", full) == Aggregate((("rows", "count()"), ("agg_1", "max(v)")), window, ("k", "v"))
+
+
+def test_aggregate_on_tuples() -> None:
+    counted = {
+        **without(AGGREGATE, "order-on-field"),
+        "window-size-by": "TUPLES",
+        "order-by": "TUPLENUM",
+        "timeout": "0",
+    }
+    assert spec("aggregate", counted) == Aggregate((("agg_0", "count()"),), TupleWindow(10, 5))
+    assert "'2.5'" in problem(box("aggregate", {**counted, "window-size": "2.5"})).what
+
+
+def test_aggregate_on_values_in_order_of_arrival() -> None:
+    loaded = load(box("aggregate", {**AGGREGATE, "order-by": "TUPLENUM"}))
+    assert next(loaded.diagram.boxes).spec.type == "later"
+    assert loaded.warnings[0].place.line == 10
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [
+        ("window-size", "ten", "a number above 0"),
+        ("window-size", "0", "a number above 0"),
+        ("window-size", "nan", "a number above 0"),
+        ("window-size", "1e300", "a number above 0"),
+        ("advance", "-1", "a number above 0"),
+        ("window-size-by", "VALUE", "VALUES or TUPLES"),
+        ("order-by", "x", "FIELD or TUPLENUM"),
+        ("slack", "1.5", "a whole number from 0"),
+        ("timeout", "soon", "a number from"),
+        ("independent-window-alignment", "2", "0 or 1"),
+    ],
+)
+def test_wrong_values(name: str, value: str, allowed: str) -> None:
+    parameters = {**AGGREGATE, name: value}
+    found = problem(box("aggregate", parameters))
+    assert found.what == f"parameter {name!r} is {value!r}"
+    assert found.allowed is not None
+    assert found.allowed.startswith(allowed)
+    assert found.place.line == 7 + list(parameters).index(name)
+    assert found.place.element == f"box 'it', parameter {name!r}"
+
+
+def test_values_need_a_field() -> None:
+    found = problem(box("aggregate", without(AGGREGATE, "order-on-field")))
+    assert "'order-on-field' is needed" in found.what
+    assert found.place.line == 10
+
+
+def test_join() -> None:
+    expected = Join("left.k = right.k", JoinBuffer(3, "t"), JoinBuffer(4, "t"))
+    assert spec("join", JOIN, ["a", "b"]) == expected
+    out = {"out-field.0": "left.v + right.v", "out-field-name.0": "Sum", "out-field.1": "Left.K"}
+    found = spec("join", {**JOIN, **out, "timeout": "2"}, ["a", "b"])
+    assert found == Join(
+        "left.k = right.k",
+        JoinBuffer(3, "t"),
+        JoinBuffer(4, "t"),
+        (("sum", "left.v + right.v"), ("k", "left.k")),
+        timeout=2,
+    )
+
+
+def test_join_of_tuples() -> None:
+    found = spec("join", {**JOIN, "left-order-by": "TUPLES"}, ["a", "b"])
+    assert isinstance(found, Join)
+    assert (found.left, found.right) == (JoinBuffer(3, tuples=True), JoinBuffer(4, "t"))
+
+
+def test_aurorajoin_is_down_left_and_up_right() -> None:
+    parameters = {**without(JOIN, "left-buffer-size", "right-buffer-size"), "down-size": "7", "up-size": "8"}
+    found = spec("aurorajoin", parameters, ["a", "b"])
+    assert found == Join("left.k = right.k", JoinBuffer(7, "t"), JoinBuffer(8, "t"), type_name="aurorajoin")
+
+
+@pytest.mark.parametrize(("flag", "kind"), [("leftjoin", JoinKind.LEFT), ("rightjoin", JoinKind.RIGHT)])
+def test_sjoin(flag: str, kind: JoinKind) -> None:
+    found = spec("sjoin", {**JOIN, flag: "1"}, ["a", "b"])
+    assert found == Join("left.k = right.k", JoinBuffer(3, "t"), JoinBuffer(4, "t"), kind=kind, type_name="sjoin")
+
+
+def test_sjoin_of_both_sides_comes_later() -> None:
+    loaded = load(box("sjoin", {**JOIN, "leftjoin": "1", "rightjoin": "1"}, ["a", "b"]))
+    assert isinstance(next(loaded.diagram.boxes).spec, Later)
+    assert "does not run yet" in loaded.warnings[0].what
+
+
+def test_wrong_joins() -> None:
+    assert (
+        "'left-order-on-field' is needed" in problem(box("join", without(JOIN, "left-order-on-field"), ["a", "b"])).what
+    )
+    assert "no 'out-field-name.0'" in problem(box("join", {**JOIN, "out-field.0": "left.v + 1"}, ["a", "b"])).what
+    assert "no 'out-field.0'" in problem(box("join", {**JOIN, "out-field-name.0": "x"}, ["a", "b"])).what
+
+
+def test_drops() -> None:
+    assert spec("random_drop", DROP) == RandomDrop(0.25, 4)
+    assert spec("window_drop", {**WINDOW_DROP, "group-by": "k"}) == WindowDrop(0.25, 4, 10, 5, "t", ("k",))
+    counted = {**without(WINDOW_DROP, "order-on-field"), "window-size-by": "TUPLES", "order-by": "TUPLENUM"}
+    assert spec("window_drop", counted) == WindowDrop(0.25, 4, 10, 5, tuples=True)
+    assert "'1.5'" in problem(box("random_drop", {**DROP, "drop_rate": "1.5"})).what
+    assert "'0'" in problem(box("random_drop", {**DROP, "max_batch_size": "0"})).what
+    assert "'order-on-field' is needed" in problem(box("window_drop", without(WINDOW_DROP, "order-on-field"))).what
+
+
+def test_sunion_and_soutput() -> None:
+    found = spec("sunion", {**SUNION, "max-delay.1": "700", "should-reconcile": "1"}, ["a", "b"], ["c", "d"])
+    assert found == SUnion(100, (500, 700), (("location", "input"), ("stagger", "0"), ("should-reconcile", "1")))
+    assert spec("soutput", {"x": "Y"}, outs=["c", "d"]) == SOutput((("x", "Y"),))
+    short = problem(box("sunion", SUNION, ["a", "b"], ["c", "d"]))
+    assert "'max-delay.1' is required and missing: the box has 2 inputs" in short.what
+    assert "no meaning" in warning(box("sunion", {**SUNION, "max-delay.1": "1"}, ["a"], ["c", "d"])).what
+    assert "'middel'" in problem(box("sunion", {**SUNION, "location": "middel"}, ["a"], ["c", "d"])).what
+    assert "'0'" in problem(box("sunion", {**SUNION, "interval": "0"}, ["a"], ["c", "d"])).what
+
+
+def test_the_smallest_interval_and_the_longest_delay_count() -> None:
+    loaded = load(
+        box("sunion", {**SUNION, "interval": "300"}, ["a"], ["c1", "x"], "one"),
+        box("sunion", {**SUNION, "max-delay.0": "900"}, ["x"], ["c2", "y"], "two"),
+        box("delay", {"delay-ms": "1"}, ["b"], ["z"], "three"),
+        "".join(f'<output stream="{s}"/>' for s in "xyz"),
+    )
+    assert loaded.diagram.bucket == 100_000
+    assert [o.availability for o in loaded.diagram.outputs] == [500_000, 900_000, None]
+
+
+def test_delays() -> None:
+    assert spec("delay", {"delay-ms": "5", "churn": "1"}) == Delay(5)
+    assert spec("delay_sel", {"delay-ms": "0", "selectivity": "0.5"}) == Delay(0, 0.5, "delay_sel")
+    assert "has no effect" in warning(box("delay_sel", {"delay-ms": "0", "selectivity": "0.5"})).what
+    assert "rounded" in warning(box("delay", {"delay-ms": "1.7"})).what
+
+
+@pytest.mark.parametrize(
+    ("type_name", "parameters", "ins"),
+    [
+        ("bsort", {"order-on": "t", "slack": "3"}, "a"),
+        ("waitfor", {"predicate": "buffered.k = enabler.k", "timeout": "3"}, "ab"),
+        ("lock", {"lockset": "s", "key": "k"}, "a"),
+        ("unlock", {"lockset": "s", "key": "k"}, "a"),
+        ("insert", {"sql": "insert into x values (1)", "pass-input": "1"}, "a"),
+        ("update", {"sql": "update x"}, "a"),
+        ("delete", {"sql": "delete from x", "pass-deletions": "1"}, "a"),
+        ("select", {"sql": "select * from x", "output-expression.0": "t", "output-field-name.0": "t"}, "a"),
+        ("exists", {"sql": "select"}, "a"),
+        ("combine", {"key-field": "k", "expression.0": "t"}, "ab"),
+        ("joinstatic", {"predicate": "x", "out-field.0": "t"}, "ab"),
+        ("lrwaitfor", {"key-field": "k", "start-key-value": "1"}, "ab"),
+        ("revisionfilter", {"processing-mode": "UPSTREAM", "expression.0": "v > 1", "anchor": "view"}, "a"),
+        (
+            "revisionmap",
+            {
+                "processing-mode": "DOWNSTREAM",
+                "expression.0": "v",
+                "output-field-name.0": "v",
+                "inverse.0": "v",
+            },
+            "a",
+        ),
+        ("revisionaggregate", {"processing-mode": "UPSTREAM", **AGGREGATE}, "a"),
+        ("connectionpoint", {"anything": "x"}, "a"),
+        ("sweeper", {}, "a"),
+        ("scontrol", {}, "a"),
+    ],
+)
+def test_boxes_of_a_later_release_load(type_name: str, parameters: dict[str, str], ins: str) -> None:
+    loaded = load(box(type_name, parameters, list(ins)))
+    assert next(loaded.diagram.boxes).spec == Later(type_name, tuple(parameters.items()))
+    assert loaded.warnings == ()
+
+
+@pytest.mark.parametrize(
+    "type_name", ["scatter", "Gather", "filter_array", "delta_sub", "face_detect_cv", "regrid", "render"]
+)
+def test_array_boxes_are_refused_by_name(type_name: str) -> None:
+    found = problem(box(type_name, {"whatever": "1"}))
+    assert f"{type_name.lower()!r} is one of the array and video boxes" in found.what
+    assert found.place.line == 5
+    assert found.next_step
+
+
+def test_unknown_types_suggest() -> None:
+    found = problem(box("aggregat", AGGREGATE))
+    assert (found.what, found.next_step) == ("unknown box type 'aggregat'", "did you mean 'aggregate'?")
+
+
+def test_unknown_parameters() -> None:
+    said = warning(box("aggregate", {**AGGREGATE, "time-out": "1"}))
+    assert (said.next_step, said.place.line) == ("did you mean 'timeout'?", 13)
+    misspelt = problem(box("aggregate", {**without(AGGREGATE, "advance"), "advanec": "1"}))
+    assert "'advance' is required and missing" in misspelt.what
+    assert (misspelt.next_step, misspelt.place.line) == ("did you mean 'advance'?", 12)
+    unnumbered = problem(box("filter", {"expression": "v > 1"}))
+    assert unnumbered.next_step == "did you mean 'expression.0'?"
+    assert unnumbered.place.line == 7
+
+
+def test_a_repeated_parameter_counts_the_second_time() -> None:
+    body = '<box name="x" type="delay"><in stream="a"/><out stream="o"/>' + "".join(
+        f'<parameter name="delay-ms" value="{n}"/>' for n in (1, 2)
+    )
+    loaded = load(body + "</box>")
+    assert next(loaded.diagram.boxes).spec == Delay(2)
+    assert "twice" in loaded.warnings[0].what
+
+
+def test_all_missing_parameters_at_once() -> None:
+    found = problems(box("sunion", {}, ["a"], ["c", "d"]))
+    assert [p.what.split("'")[1] for p in found] == ["interval", "location", "max-delay.0", "stagger"]
+    assert {p.place.line for p in found} == {5}

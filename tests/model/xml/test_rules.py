@@ -1,0 +1,128 @@
+"""X2: the six parsing rules of the old parser."""
+
+import pytest
+
+from auroral.model.boxes.later import Later
+from auroral.model.boxes.stateless import Filter, Map
+from auroral.model.diagram import QueueOptions
+from auroral.model.xml import read_diagram
+from auroral.model.xml.folding import fold_expression
+from model.xml.compose import AGGREGATE, JOIN, box, diagram, load, problem, problems, spec, warning
+
+FILTER = {"expression.0": "v > 1"}
+
+
+def test_rule_1_order_is_free() -> None:
+    head, *rest = diagram(box("filter", FILTER)).removesuffix("</borealis>\n").splitlines()
+    turned = "\n".join([head, *rest[3:], *rest[:3], "</borealis>"])
+    assert read_diagram(turned).diagram == read_diagram(diagram(box("filter", FILTER))).diagram
+
+
+def test_rule_2_names_are_lower_cased() -> None:
+    (found,) = load(box("FILTER", {"Expression.0": "V > T"}, ins=["A"], outs=["Out"], name="Big")).diagram.boxes
+    assert (found.name, found.inputs, found.outputs) == ("big", ("a",), ("out",))
+    assert found.spec == Filter(("v > t",))
+
+
+def test_rule_2_fields_in_parameters() -> None:
+    aggregate = spec("aggregate", {**AGGREGATE, "order-on-field": "T", "group-by": "K, V"})
+    assert aggregate == spec("aggregate", {**AGGREGATE, "group-by": "k,v"})
+    assert spec("map", {"expression.0": "T", "output-field-name.0": "Time"}) == Map((("time", "t"),))
+    assert spec("join", {**JOIN, "predicate": "LEFT.K = Right.k", "left-order-on-field": "T"}, ["a", "b"]) == spec(
+        "join", JOIN, ["a", "b"]
+    )
+
+
+def test_rule_2_literals_keep_their_case_with_a_warning() -> None:
+    body = box("filter", {"expression.0": """K = 'NoRTH' and k != "s" """})
+    (found,) = load(body).diagram.boxes
+    assert found.spec == Filter(("""k = 'NoRTH' and k != "s\"""",))
+    said = warning(body)
+    assert "'NoRTH'" in said.what
+    assert said.place.line == 7
+
+
+def test_rule_2_predicates_never_lost_their_literals() -> None:
+    loaded = load(box("join", {**JOIN, "predicate": "Left.k = 'X'"}, ["a", "b"]))
+    assert loaded.warnings == ()
+    assert next(loaded.diagram.boxes).spec.predicate == "left.k = 'X'"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("text", "folded", "kept"),
+    [
+        ("A + 1.5F", "a + 1.5f", ()),
+        ("""A = "It's" """, """a = "It's" """, ('"It\'s"',)),
+        (r"A = 'D\'X' or B", r"a = 'D\'X' or b", (r"'D\'X'",)),
+        ("""FIELD( "Odd Name" ) = 'Q'""", """field( "odd name" ) = 'Q'""", ("'Q'",)),
+        ("myfield('X')", "myfield('X')", ("'X'",)),
+        ("A = 'open", "a = 'open", ()),
+        ("", "", ()),
+    ],
+)
+def test_rule_2_folding(text: str, folded: str, kept: tuple[str, ...]) -> None:
+    assert fold_expression(text) == (folded, kept)
+
+
+def test_rule_3_queue_options_are_inherited() -> None:
+    loaded = load(
+        '<query name="q" queue_type="4">',
+        '<box name="x" type="union" key="K"><in stream="a"/><in stream="b" queue_type="8"/><out stream="o"/></box>',
+        '<box name="y" type="union" update_queue="0"><in stream="a"/><out stream="p"/></box>',
+        "</query>",
+        root='<borealis update_queue="1">',
+    )
+    assert loaded.diagram.queue == QueueOptions(True)
+    (query,) = loaded.diagram.queries
+    assert query.queue == QueueOptions(True, 4)
+    x, y = query.boxes
+    assert x.queue == QueueOptions(True, 4, "k")
+    assert x.port_queues == (QueueOptions(True, 4, "k"), QueueOptions(True, 8, "k"))
+    assert (y.queue, y.port_queues) == (QueueOptions(False), ())
+
+
+@pytest.mark.parametrize("options", ['update_queue="0" key="k"', 'update_queue="0" queue_type="1"'])
+def test_rule_3_a_queue_that_is_off_has_no_details(options: str) -> None:
+    found = problem(f'<query name="q" {options}/>')
+    assert "update_queue is 0" in found.what
+    assert found.place.line == 5
+
+
+def test_rule_3_wrong_values() -> None:
+    found = problems('<query name="q" queue_type="9"/>', '<query name="r" update_queue="maybe"/>')
+    assert [p.what for p in found] == ["queue_type is '9'", "update_queue is 'maybe'"]
+    assert found[0].allowed is not None
+    assert "0 fifo" in found[0].allowed
+
+
+def test_rule_3_off_outside_and_details_inside() -> None:
+    assert "update_queue is 0" in problem('<query name="q" key="k"/>', root='<borealis update_queue="0">').what
+
+
+def test_rule_5_numbered_parameters_stop_at_a_gap() -> None:
+    body = box("filter", {"expression.0": "v > 1", "expression.1": "v > 2", "expression.3": "v > 3"}, outs=["x", "y"])
+    (found,) = load(body).diagram.boxes
+    assert found.spec == Filter(("v > 1", "v > 2"))
+    said = warning(body)
+    assert "'expression.3'" in said.what
+    assert "expression.2" in said.what
+    assert said.place.line == 9
+
+
+def test_rule_5_numbers_start_at_0() -> None:
+    found = problem(box("filter", {"expression.1": "v > 1"}))
+    assert "'expression.0' is required" in found.what
+    assert found.next_step is not None
+    assert "numbers start at 0" in found.next_step
+
+
+def test_rule_6_types_are_left_to_the_checker() -> None:
+    loaded = load(box("filter", FILTER), '<output stream="out" schema="none"/>')
+    output = loaded.diagram.output("out")
+    assert output is not None
+    assert output.schema is not None
+    assert len(output.schema) == 0
+
+
+def test_other_boxes_keep_their_parameters_folded() -> None:
+    assert spec("bsort", {"Order-On": "T", "slack": "Many"}) == Later("bsort", (("order-on", "t"), ("slack", "Many")))

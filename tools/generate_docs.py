@@ -1,0 +1,74 @@
+"""Rewrite the generated parts of the documentation, or with --check only say whether they are up to date.
+
+A generated part stands between `<!-- generated: NAME -->` and `<!-- end -->`; NAME is a key of GENERATORS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PART = re.compile(r"(?P<open><!-- generated: (?P<name>[\w-]+) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
+MARKER = re.compile(r"<!-- (?:generated:.*?|end) -->")
+
+
+def boxes() -> str:
+    from auroral import model
+
+    return model.box_table()
+
+
+GENERATORS: Mapping[str, Callable[[], str]] = {"boxes": boxes}
+
+
+def pages() -> list[Path]:
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def regenerate(text: str, generators: Mapping[str, Callable[[], str]] = GENERATORS) -> str:
+    """The page with each generated part written anew; ValueError for an unknown name or a lone marker."""
+    if len(MARKER.findall(text)) != 2 * len(PART.findall(text)):
+        raise ValueError("a `generated` marker without its `end`, or the other way round")
+
+    def write(part: re.Match[str]) -> str:
+        name = part["name"]
+        if name not in generators:
+            raise ValueError(f"nothing generates {name!r}; known: {', '.join(sorted(generators))}")
+        return f"{part['open']}\n{generators[name]().strip()}\n\n{part['close']}"
+
+    return PART.sub(write, text)
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a page is out of date")
+    check = parser.parse_args(argv).check
+    outdated = 0
+    for page in pages():
+        before = page.read_text(encoding="utf-8")
+        try:
+            after = regenerate(before)
+        except ValueError as error:
+            print(f"{page.relative_to(ROOT)}: {error}", file=sys.stderr)
+            return 2
+        if after == before:
+            continue
+        outdated += 1
+        name = str(page.relative_to(ROOT))
+        if check:
+            print("".join(difflib.unified_diff(before.splitlines(True), after.splitlines(True), name, name)))
+        else:
+            page.write_text(after, encoding="utf-8")
+            print(f"wrote {name}")
+    if check and outdated:
+        print("Out of date: run `make docs`.", file=sys.stderr)
+    return 1 if check and outdated else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
