@@ -23,7 +23,31 @@ def boxes() -> str:
     return model.box_table()
 
 
-GENERATORS: Mapping[str, Callable[[], str]] = {"boxes": boxes}
+def commands() -> str:
+    """A section for each command, from its parser: not argparse's own text, which depends on the terminal."""
+    from auroral import cli
+
+    choices = next(a for a in cli.make_parser()._actions if isinstance(a, argparse._SubParsersAction)).choices
+    parts = []
+    for module in cli.COMMANDS:
+        parser = choices[module.NAME]
+        rows = [(_spelling(action), action.help or "") for action in parser._actions if action.dest != "help"]
+        table = ["| argument | meaning |", "|---|---|"]
+        table += [f"| {spelling} | {meaning.replace('|', chr(92) + '|')} |" for spelling, meaning in rows]
+        example = "\n".join(line.removeprefix("  ") for line in module.EXAMPLE.splitlines())
+        summary = f"{module.SUMMARY[0].upper()}{module.SUMMARY[1:]}."
+        parts.append("\n".join([f"## auroral {module.NAME}", "", summary, "", *table, "", f"```text\n{example}\n```"]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _spelling(action: argparse.Action) -> str:
+    value = action.metavar if isinstance(action.metavar, str) else action.dest.upper()
+    if not action.option_strings:
+        return f"`{value}`"
+    return f"`{action.option_strings[-1]}{'' if action.nargs == 0 else ' ' + value}`"
+
+
+GENERATORS: Mapping[str, Callable[[], str]] = {"boxes": boxes, "commands": commands}
 
 
 def pages() -> list[Path]:

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 
-from auroral.commands import check, explain
+from auroral.commands import batch, check, demo, explain, run, verify
 from auroral.commands.terminal import FINE, WRONG_INPUT, WRONG_USE, WrongUse, problems_of, say, say_problems
 from auroral.model.errors import AuroralError
 
-COMMANDS: tuple[ModuleType, ...] = (check, explain)
+COMMANDS: tuple[ModuleType, ...] = (check, explain, run, batch, verify, demo)
 INTERRUPTED = 130
 
 DESCRIPTION = """\
@@ -51,6 +51,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         say("stopped", sys.stderr)
         return _with_traceback(args.debug, INTERRUPTED)
+    except Exception as error:  # noqa: BLE001  nobody should have to read a traceback who did not ask for one
+        say(f"error: this should not happen: {type(error).__name__}: {error}", sys.stderr)
+        say(f"    next: see where with auroral {args.command} ... --debug, and report it", sys.stderr)
+        return _with_traceback(args.debug, WRONG_INPUT)
 
 
 def make_parser() -> argparse.ArgumentParser:

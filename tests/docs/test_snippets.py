@@ -92,9 +92,13 @@ def run_block(block: Block, namespace: dict[str, object]) -> None:
                 shown = shlex.join(["auroral", *arguments])
                 assert done.returncode == 0, f"{block.place}: {shown}\n{done.stdout}\n{done.stderr}"
         case "xml":
-            from auroral.model import xml
+            from auroral.model.checking import check
+            from auroral.model.xml import read_deployment, read_diagram
 
-            xml.read_text(block.text, file=block.place)
+            if "<deploy" in block.text:
+                read_deployment(block.text, block.place)
+            else:
+                check(read_diagram(block.text, block.place).diagram)
         case "text" | "mermaid":
             pass
         case other:

@@ -99,11 +99,7 @@ def run(args: Namespace) -> int:
     must_be_used(args.stime, sources)
     verdicts = [verdict for source in sources for verdict in _verdicts(source, sources)]
     if args.determinism:
-        from auroral.commands.determinism import try_out
-
-        for verdict in verdicts:
-            if verdict.checked is not None and not verdict.checked.blockers:
-                verdict.tried, verdict.differences = try_out(verdict.checked, args.seed, args.master)
+        _try_out(verdicts, args)
     ok = all(verdict.ok for verdict in verdicts)
     if args.json:
         say_json({"ok": ok, "results": [verdict.to_json() for verdict in verdicts]})
@@ -113,6 +109,20 @@ def run(args: Namespace) -> int:
                 say()
             _say(verdict)
     return FINE if ok else WRONG_INPUT
+
+
+def _try_out(verdicts: list[Verdict], args: Namespace) -> None:
+    runnable = [one for one in verdicts if one.checked is not None and not one.checked.blockers]
+    if not runnable:
+        return
+    # Here, since all other checking needs no Spark.
+    from auroral.commands.determinism import try_out
+    from auroral.commands.spark import session_for
+
+    session = session_for(args.master, debug=args.debug)
+    for verdict in runnable:
+        assert verdict.checked is not None
+        verdict.tried, verdict.differences = try_out(session, verdict.checked, args.seed)
 
 
 def _verdicts(source: Source, sources: list[Source]) -> list[Verdict]:
@@ -162,7 +172,10 @@ def _together(diagrams: list[Diagram]) -> Diagram:
 
 
 def _say(verdict: Verdict) -> None:
-    what = "deployment" if verdict.kind == "deployment" else f"diagram {verdict.name!r}"
+    what = "deployment: " if verdict.kind == "deployment" else f"diagram {verdict.name!r}: "
+    if verdict.kind != "deployment" and verdict.name == verdict.file:
+        # Nothing could be read, not even a name.
+        what = ""
     checked = verdict.checked
     if verdict.problems:
         count = len(verdict.problems)
@@ -171,7 +184,7 @@ def _say(verdict: Verdict) -> None:
         state = "fine"
     else:
         state = "fine, but does not run yet" if checked.blockers else "fine, and runs"
-    say(f"{verdict.file}: {what}: {state}" if what != verdict.file else f"{verdict.file}: {state}")
+    say(f"{verdict.file}: {what}{state}")
     say_problems("error", verdict.problems)
     say_problems("warning", verdict.warnings)
     if checked is None:

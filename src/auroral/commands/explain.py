@@ -18,7 +18,7 @@ NAME = "explain"
 SUMMARY = "show the picture, the boxes and the Spark SQL of a diagram; starts no Spark"
 EXAMPLE = """\
   auroral explain examples/netmon.py
-  auroral explain examples/grid.xml --stime readings=sec:s --json"""
+  auroral explain examples/grid.xml --stime north=sec:s --json"""
 
 
 def configure(parser: ArgumentParser) -> None:

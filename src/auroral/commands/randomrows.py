@@ -42,7 +42,7 @@ def _value(kind: FieldType, lo: int, hi: int, random: Random) -> Any:
         case Kind.BYTE | Kind.SHORT | Kind.INT | Kind.LONG:
             return random.choice((random.randrange(-2, 6), random.randrange(0, 100)))
         case Kind.SINGLE | Kind.DOUBLE:
-            return random.choice((random.gauss(0, 1e3), random.uniform(0, 1), 0.0, -0.0, float("nan")))
+            return random.choice((random.gauss(0, 1e3), random.uniform(0, 1), 0.0, float("nan")))
         case Kind.STRING:
             return random.choice(_WORDS)[: kind.size]
         case Kind.BOOL:

@@ -22,8 +22,8 @@ def say(text: str = "", to: TextIO | None = None) -> None:
     stream.flush()
 
 
-def say_json(value: object, *, indent: int | None = 2) -> None:
-    say(json.dumps(value, indent=indent, ensure_ascii=False))
+def say_json(value: object, *, indent: int | None = 2, to: TextIO | None = None) -> None:
+    say(json.dumps(value, indent=indent, ensure_ascii=False), to)
 
 
 def columns(rows: Sequence[Sequence[str]], indent: int = 2) -> str:

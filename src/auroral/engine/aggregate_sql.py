@@ -18,6 +18,8 @@ from auroral.engine.sqltext import (
     quoted,
     select,
     string_literal,
+    struct_type,
+    unquoted,
 )
 from auroral.engine.states import BoxState, box_state
 from auroral.model.boxes.aggregate import (
@@ -51,13 +53,13 @@ def stime_aggregate(compiler: Compiler, checked: CheckedBox, typed: TypedStimeAg
             select(["__i", *names, *state.of_rows()], f"(\n{rows}\n)", _group_by(["__i", *names])),
         )
         return [merged, *_results(compiler, checked, typed, state, keys, f"{box}@windows", slicing)]
-    compiler.keep(SliceEdge(f"{box}@slices", stored, typed.size, slicing))
+    compiler.keep(SliceEdge(f"{box}@slices", stored, typed.size, slicing, () if state.many_bins else state.all_bins))
     lo_cell, hi_cell = _cell(slicing, ":lo"), _cell(slicing, ":hi")
     if compiler.single:
         return [
             _cells(compiler, typed, source, box, state, names, slicing, bucket, lo_cell),
-            *_assigned(compiler, box, state, names, slicing, hi_cell),
-            *_results(compiler, checked, typed, state, keys, f"{box}@windows", slicing),
+            _assigned(compiler, box, state, names),
+            _results_and_slices(compiler, checked, typed, state, keys, slicing),
         ]
     cells, recent = (
         quoted(box + "@cells"),
@@ -105,9 +107,7 @@ def targets_slot(box: str) -> str:
     return f":targets({box})"
 
 
-def _assigned(
-    compiler: Compiler, box: str, state: BoxState, names: Sequence[str], slicing: Slicing, hi_cell: str
-) -> list[Cte]:
+def _assigned(compiler: Compiler, box: str, state: BoxState, names: Sequence[str]) -> Cte:
     """The small form: which node counts in which window or larger node is decided outside and written into the statement.
 
     Stored nodes come with their targets in place of their own level and index; level -1 is a window.
@@ -116,17 +116,54 @@ def _assigned(
     items = ", ".join(["__l", "__i", *names, *values])
     exploded = select([f"explode({targets_slot(box)}) AS __t", *names, *values], quoted(box + "@cells"))
     new = select(["__t.l AS __l", "__t.i AS __i", *names, *values], f"(\n{exploded}\n)")
-    together = f"SELECT {compiler.one_partition}{items} FROM (\n{new}\nUNION ALL\nSELECT {items} FROM {quoted(box + '@slices@kept')}\n)"
+    stored = f"SELECT {items} FROM {quoted(box + '@slices@kept')}"
+    together = f"SELECT {compiler.one_partition}{items} FROM (\n{new}\nUNION ALL\n{stored}\n)"
     merged = select(["__l", "__i", *names, *state.merge()], f"(\n{together}\n)", _group_by(["__l", "__i", *names]))
-    end = f"least({_END} * {slicing.unit}L + {slicing.phase}L, :hi) - 1 AS {STIME}"
-    return [
-        Cte(f"{box}@merged", merged),
-        Cte(f"{box}@windows", select(["__i", *names, *values], quoted(box + "@merged"), "WHERE __l = -1")),
-        Cte(
-            f"{box}@slices",
-            select([end, "__l", "__i", *names, *values], quoted(box + "@merged"), "WHERE __l >= 0"),
-        ),
-    ]
+    return Cte(f"{box}@merged", merged)
+
+
+def _results_and_slices(
+    compiler: Compiler,
+    checked: CheckedBox,
+    typed: TypedStimeAggregate,
+    state: BoxState,
+    keys: Sequence[Column],
+    slicing: Slicing,
+) -> Cte:
+    """Windows with their results, and nodes to store, in one relation (see `compile.Both`)."""
+    box = checked.box.name
+    merged, edge = quoted(box + "@merged"), compiler.kept[f"{box}@slices"]
+    end = f"least({_END} * {slicing.unit}L + {slicing.phase}L, :hi) - 1"
+    kept = _row([f"{end if c.name == STIME else c.name} AS {c.name}" for c in edge.columns])
+    row = _row(_items(compiler, checked, typed, state, keys, slicing))
+    where = _kept_where(typed, keys, slicing)
+    if state.bins:
+        # Nodes keep a row for each combination of bins, results need them folded.
+        group = ["__l", "__i", *(c.name for c in keys)]
+        folded = select([*group, *state.fold()], merged, "WHERE __l = -1", _group_by(group))
+        no_node, no_row = (_null_struct(c) for c in (edge.columns, compiler.columns(checked.box.outputs[0])))
+        windows = select(["__l", f"{row} AS __row", f"{no_node} AS __kept"], f"(\n{folded}\n)", where)
+        nodes = select(["__l", f"{no_row} AS __row", f"{kept} AS __kept"], merged, "WHERE __l >= 0")
+        return Cte(f"{box}@both", f"{windows}\nUNION ALL\n{nodes}")
+    items = ["__l", f"IF(__l = -1, {row}, NULL) AS __row", f"IF(__l >= 0, {kept}, NULL) AS __kept"]
+    return Cte(f"{box}@both", select(items, _finished(state, merged), where.replace("WHERE ", "WHERE __l >= 0 OR ")))
+
+
+def _row(items: Sequence[str]) -> str:
+    """`value AS name` items as one struct."""
+    pairs = (item.rsplit(" AS ", 1) for item in items)
+    return f"named_struct({', '.join(f'{string_literal(unquoted(name))}, {value}' for value, name in pairs)})"
+
+
+def _null_struct(columns: Sequence[Column]) -> str:
+    return f"CAST(NULL AS {struct_type(columns)})"
+
+
+def _finished(state: BoxState, relation: str) -> str:
+    """The relation with the columns that final results are computed from."""
+    for stage in state.finishing():
+        relation = f"(SELECT *, {', '.join(f'{p.sql} AS {p.name}' for p in stage)} FROM {relation})"
+    return relation
 
 
 def _nodes(
@@ -347,25 +384,27 @@ def _results(
     windows: str,
     slicing: Slicing,
 ) -> list[Cte]:
-    target = checked.box.outputs[0]
+    items = _items(compiler, checked, typed, state, keys, slicing)
+    return _finish(checked, state, keys, windows, ["__i"], items, _kept_where(typed, keys, slicing))
+
+
+def _items(
+    compiler: Compiler,
+    checked: CheckedBox,
+    typed: TypedStimeAggregate,
+    state: BoxState,
+    keys: Sequence[Column],
+    slicing: Slicing,
+) -> list[str]:
     begin = f"__i * {slicing.unit}L + {slicing.phase}L"
-    kept = [
-        f"NOT {falls_below(_sample_hash(sample.box, keys, f'__i DIV {slicing.step}', sample.batch), sample.rate)}"
-        for sample in typed.kept_windows
-    ]
-    return _finish(
-        compiler,
-        checked,
-        typed,
-        state,
-        keys,
-        windows,
-        ["__i"],
-        begin,
-        f"{begin} + {typed.size - 1}L",
-        target,
-        kept,
-    )
+    return _result_items(compiler, checked, typed, state, keys, begin, f"{begin} + {typed.size - 1}L")
+
+
+def _kept_where(typed: TypedStimeAggregate, keys: Sequence[Column], slicing: Slicing) -> str:
+    """Windows that a window_drop before the aggregate dropped do not appear half filled."""
+    number = f"__i DIV {slicing.step}"
+    kept = [f"NOT {falls_below(_sample_hash(s.box, keys, number, s.batch), s.rate)}" for s in typed.kept_windows]
+    return f"WHERE ({' AND '.join(kept)})" if kept else ""
 
 
 def _sample_hash(box: str, keys: Sequence[Column], number: str, batch: int) -> str:
@@ -380,58 +419,48 @@ def _event_results(
     keys: Sequence[Column],
 ) -> list[Cte]:
     begin = f"__m * {typed.window.advance}L"
-    return _finish(
-        compiler,
-        checked,
-        typed,
-        state,
-        keys,
-        f"{checked.box.name}@windows",
-        ["__m", "__at"],
-        begin,
-        "__at",
-        checked.box.outputs[0],
-        [],
-    )
+    items = _result_items(compiler, checked, typed, state, keys, begin, "__at")
+    return _finish(checked, state, keys, f"{checked.box.name}@windows", ["__m", "__at"], items, "")
 
 
-def _finish(
+def _result_items(
     compiler: Compiler,
     checked: CheckedBox,
     typed: TypedAggregateBox,
     state: BoxState,
     keys: Sequence[Column],
-    windows: str,
-    identity: Sequence[str],
     begin: str,
     stime: str,
-    target: str,
-    conditions: Sequence[str],
+) -> list[str]:
+    """The columns of a result: stime, order key where it is needed, group, start of the window, functions."""
+    groups = [c.name for c in keys]
+    order = []
+    if checked.box.outputs[0] in compiler.ordered:
+        keyed = [f"timestamp_micros({begin})"] if isinstance(typed, TypedEventTimeAggregate) else []
+        order = [f"{value} AS {order_column(i)}" for i, value in enumerate([*keyed, *groups])]
+    fields = [f"{g} AS {quoted(name)}" for g, name in zip(groups, typed.group_by, strict=True)]
+    start = [f"{_start_value(typed.start, begin)} AS {quoted(typed.start.field.name)}"] if typed.start else []
+    return [f"{stime} AS {STIME}", *order, *fields, *start, *state.finals([f.name for f in typed.functions])]
+
+
+def _finish(
+    checked: CheckedBox,
+    state: BoxState,
+    keys: Sequence[Column],
+    windows: str,
+    identity: Sequence[str],
+    items: Sequence[str],
+    where: str,
 ) -> list[Cte]:
     """One row for each window and group, with the functions' results."""
     groups = [c.name for c in keys]
     ctes = []
     if state.bins:
         folded = f"{checked.box.name}@folded"
-        ctes.append(
-            Cte(
-                folded,
-                select([*identity, *groups, *state.fold()], quoted(windows), _group_by([*identity, *groups])),
-            )
-        )
+        grouped = _group_by([*identity, *groups])
+        ctes.append(Cte(folded, select([*identity, *groups, *state.fold()], quoted(windows), grouped)))
         windows = folded
-    finished = quoted(windows)
-    for stage in state.finishing():
-        finished = f"(SELECT *, {', '.join(f'{p.sql} AS {p.name}' for p in stage)} FROM {finished})"
-    order = []
-    if target in compiler.ordered:
-        keyed = [f"timestamp_micros({begin})"] if isinstance(typed, TypedEventTimeAggregate) else []
-        order = [f"{value} AS {order_column(i)}" for i, value in enumerate([*keyed, *groups])]
-    fields = [f"{g} AS {quoted(name)}" for g, name in zip(groups, typed.group_by, strict=True)]
-    start = [f"{_start_value(typed.start, begin)} AS {quoted(typed.start.field.name)}"] if typed.start else []
-    items = [f"{stime} AS {STIME}", *order, *fields, *start, *state.finals([f.name for f in typed.functions])]
-    where = "WHERE " + " AND ".join(conditions) if conditions else ""
-    return [*ctes, Cte(target, select(items, finished, where))]
+    return [*ctes, Cte(checked.box.outputs[0], select(items, _finished(state, quoted(windows)), where))]
 
 
 def _start_value(start: WindowStart, begin: str) -> str:

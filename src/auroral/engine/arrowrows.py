@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from auroral.engine.sqltext import STIME, Column
+from auroral.engine.sqltext import STIME, Column, unquoted
 
 _SCALARS = {
     "TINYINT": pa.int8(),
@@ -36,9 +37,22 @@ def arrow_type(spark: str) -> pa.DataType:
     if spark.startswith("ARRAY<"):
         return pa.list_(arrow_type(spark[6:-1]))
     if spark.startswith("STRUCT<"):
-        parts = [part.split(":", 1) for part in re.split(r",\s*(?![^(]*\))", spark[7:-1])]
-        return pa.struct([pa.field(name.strip(), arrow_type(kind.strip())) for name, kind in parts])
+        fields = (part.split(":", 1) for part in _split(spark[7:-1]))
+        return pa.struct([pa.field(unquoted(name.strip()), arrow_type(kind.strip())) for name, kind in fields])
     raise ValueError(f"no Arrow type for {spark}")
+
+
+def _split(fields: str) -> list[str]:
+    """The fields of a struct type, cut at commas that are in no bracket and no quoted name."""
+    parts, depth, start, quoted = [], 0, 0, False
+    for at, char in enumerate(fields):
+        quoted ^= char == "`"
+        if not quoted:
+            depth += (char in "<(") - (char in ">)")
+            if char == "," and depth == 0:
+                parts.append(fields[start:at])
+                start = at + 1
+    return [*parts, fields[start:]]
 
 
 def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
@@ -127,16 +141,21 @@ def _structs(table: pa.Table, kind: pa.DataType) -> list[pa.Array]:
     return arrays or [pa.nulls(0, kind)]
 
 
-def untagged(table: pa.Table, edges: Mapping[str, Sequence[Column]]) -> dict[str, pa.Table]:
-    """The relations of a tagged result, by name, in the order of `edges`."""
+def untagged(table: pa.Table, relations: Sequence[Sequence[Column]]) -> list[pa.Table]:
+    """The relations of a tagged result, in their order."""
     edge = table.column("__edge")
-    found = {}
-    for number, (name, columns) in enumerate(edges.items()):
-        rows = table.filter(pc.equal(edge, number)).column(f"e{number}").combine_chunks()
-        arrays = rows.flatten() if len(rows) else []
-        flat = pa.table(arrays, [f.name for f in rows.type]) if len(rows) else empty(columns)
-        found[name] = as_declared(flat, columns)
-    return found
+    return [
+        flattened(table.filter(pc.equal(edge, number)).column(f"e{number}"), columns)
+        for number, columns in enumerate(relations)
+    ]
+
+
+def flattened(structs: pa.ChunkedArray, columns: Sequence[Column]) -> pa.Table:
+    """A column of structs as a table."""
+    if len(structs) == 0:
+        return empty(columns)
+    rows = structs.combine_chunks()
+    return as_declared(pa.table(rows.flatten(), [f.name for f in rows.type]), columns)
 
 
 def logical_hash(table: pa.Table) -> str:
@@ -150,9 +169,12 @@ def logical_hash(table: pa.Table) -> str:
         digest.update(valid.to_numpy(zero_copy_only=False).tobytes())
         if pa.types.is_floating(chunk.type) or pa.types.is_integer(chunk.type):
             filled = pc.fill_null(chunk, pa.scalar(0, chunk.type))
+            if pa.types.is_floating(chunk.type):
+                # There are many NaNs, and which one a sum gives depends on the processor.
+                filled = pc.if_else(pc.is_nan(filled), pa.scalar(math.nan, chunk.type), filled)
             digest.update(filled.to_numpy(zero_copy_only=False).tobytes())
         else:
-            digest.update(
-                "\x00".join("" if v is None else str(v) for v in chunk.to_pylist()).encode("utf-8", "surrogatepass")
-            )
+            for value in chunk.to_pylist():
+                text = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+                digest.update(len(text).to_bytes(8, "big") + text)
     return digest.hexdigest()

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from auroral.engine.arrowrows import arrow_schema, as_declared
 from auroral.engine.compile import compile_program
+from auroral.engine.failures import explained
 from auroral.engine.jobs import Leaf, run_program
 from auroral.engine.relations import Edge
 from auroral.engine.session import LARGE_PATH, lane
@@ -57,15 +58,20 @@ def run_batch(
     lo = first // bucket * bucket
     hi = max(until, lo + bucket) + (total_past(checked) // bucket + 1) * bucket if flush else max(until, lo + bucket)
     names = iter(range(len(program.outputs)))
-    result = run_program(
-        lane(session, LARGE_PATH),
-        program,
-        leaves,
-        lo,
-        hi,
-        lambda _: folder / f"output-{next(names)}.parquet",
-        {},
-    )
+    try:
+        result = run_program(
+            lane(session, LARGE_PATH),
+            program,
+            leaves,
+            lo,
+            hi,
+            lambda _: folder / f"output-{next(names)}.parquet",
+            {},
+        )
+    except Exception as error:
+        if failed := explained(error, lo, hi):
+            raise failed from error
+        raise
     outputs = {name: list(files) for name, files in result.outputs.items() if isinstance(files, list)}
     return BatchResult(outputs, result.counts)
 

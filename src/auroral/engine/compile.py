@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from auroral.engine.aggregate_sql import event_time_aggregate, stime_aggregate, stime_aggregate_of_rows
 from auroral.engine.expression import to_sql
@@ -37,12 +37,27 @@ PAST = "@past"
 
 
 @dataclass(frozen=True, slots=True)
+class Both:
+    """A relation of which rows with `__l` = -1 are rows of stream `output` and the others rows of the kept edge `kept`.
+
+    Small jobs fetch it once, where two statements would compute it twice; `wave` orders jobs that need one another's rows.
+    """
+
+    relation: str
+    output: Edge
+    kept: Edge
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """What an input or a box adds: SQL steps, or a scan in Python over SQL inputs that gives further views."""
 
     name: str
     ctes: tuple[Cte, ...] = ()
     python: PythonBox | None = None
+    inputs: tuple[str, ...] = ()
+    wave: int = 0
+    both: Both | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +76,7 @@ class Program:
     counts: tuple[tuple[str, str, str], ...]
     functions: tuple[Function, ...]
     batch: bool
+    single: bool
 
     @property
     def edges(self) -> tuple[Edge, ...]:
@@ -90,7 +106,13 @@ class Compiler:
         self._needs()
         sources = tuple(self._source_edge(given.stream) for given in self.checked.diagram.inputs)
         steps = [self._source_step(edge) for edge in sources]
-        steps += [self._step(box) for box in self.checked.boxes]
+        waves: dict[str, int] = {}
+        for box in self.checked.boxes:
+            step = self._step(box)
+            wave = max((waves.get(stream, 0) for stream in box.box.inputs), default=0)
+            steps.append(replace(step, inputs=box.box.inputs, wave=wave))
+            # What an aggregate over slices gives is fetched, and read by jobs of the next wave.
+            waves.update(dict.fromkeys(box.box.outputs, wave + (step.both is not None)))
         outputs = tuple(
             Edge(output.stream, stream_columns(self.checked.streams[output.stream], False))
             for output in self.checked.diagram.outputs
@@ -105,6 +127,7 @@ class Compiler:
             tuple(self.counts),
             tuple(used.values()),
             self.batch,
+            self.single,
         )
 
     def _needs(self) -> None:
@@ -113,6 +136,9 @@ class Compiler:
             box, typed = checked.box, checked.typed
             passes = not isinstance(typed, TypedStimeAggregate | TypedEventTimeAggregate | TypedApply)
             wanted = typed.order_sensitive or (passes and any(stream in self.ordered for stream in box.outputs))
+            if isinstance(typed, TypedRandomDrop):
+                # Zeros of both signs make equal rows that are not the same: which of them is the first one matters.
+                wanted = wanted or any(f.type.is_float for f in self.stream(box.inputs[0]).schema.fields)
             reads_past = typed.past and not (
                 isinstance(typed, TypedStimeAggregate) and python_box(checked, self) is None
             )
@@ -156,7 +182,9 @@ class Compiler:
         stream = edge.name.removesuffix("@source")
         order = [f"{SEQ} AS {order_column(0)}"] if stream in self.ordered else []
         items = [STIME, *order, *columns(self.stream(stream).schema.names)]
-        ctes = [Cte(stream, select(items, quoted(edge.name), f"WHERE {STIME} >= :lo AND {STIME} < :hi"))]
+        # A small job is handed just the rows of its range, unless the past is needed as well.
+        cut = "" if self.single and stream not in self.past else f"WHERE {STIME} >= :lo AND {STIME} < :hi"
+        ctes = [Cte(stream, select(items, quoted(edge.name), cut))]
         if stream in self.past:
             ctes.append(Cte(stream + PAST, select(items, quoted(edge.name), f"WHERE {STIME} < :hi")))
         return Step(stream, tuple(ctes))
@@ -170,9 +198,15 @@ class Compiler:
                 scan,
             )
         ctes = list(self._ctes(checked))
+        both = None
+        if self.single and f"{checked.box.name}@slices" in self.kept:
+            stream = checked.box.outputs[0]
+            both = Both(
+                f"{checked.box.name}@both", Edge(stream, self.columns(stream)), self.kept[f"{checked.box.name}@slices"]
+            )
         for stream in checked.box.outputs:
             ctes += self._past_cte(stream)
-        return Step(checked.box.name, tuple(ctes))
+        return Step(checked.box.name, tuple(ctes), both=both)
 
     def _past_cte(self, stream: str) -> Sequence[Cte]:
         """A stream whose past is read later is kept; its past and the range together are one relation."""

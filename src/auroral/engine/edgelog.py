@@ -60,14 +60,23 @@ class Segment:
     def load(self, edge: Edge) -> pa.Table:
         if self.table is not None:
             return self.table
-        for path, checksum in self.files:
-            if file_checksum(path) != checksum:
-                raise DamagedSegment(
-                    f"{path}: the segment of {edge.name!r} for stime {self.lo} to {self.hi} is damaged (checksum differs)\n"
-                    "    next: remove the run's cache folder and run again; it is rebuilt from the source logs"
-                )
+        self.verify(edge)
         tables = [pq.read_table(path) for path, _ in self.files]
         return pa.concat_tables(tables) if tables else empty(edge.columns)
+
+    def verify(self, edge: Edge) -> None:
+        """Raise where a file is not what was written."""
+        for path, checksum in self.files:
+            if not Path(path).exists():
+                harm = "missing"
+            elif file_checksum(path) != checksum:
+                harm = "damaged (checksum differs)"
+            else:
+                continue
+            raise DamagedSegment(
+                f"{path}: the segment of {edge.name!r} for stime {self.lo} to {self.hi} is {harm}\n"
+                "    next: remove the run's cache folder and run again; it is rebuilt from the source logs"
+            )
 
 
 def file_checksum(path: str) -> int:
@@ -96,6 +105,7 @@ class EdgeLog:
         self._held_bytes += segment.bytes
         if isinstance(segment.version, Tentative):
             self._tentative.setdefault(edge.name, []).append(segment)
+            self._spill()
             return
         held = self._stable.setdefault(edge.name, [])
         at = bisect_left(held, segment.lo, key=lambda s: s.lo)
@@ -121,9 +131,14 @@ class EdgeLog:
             at += 1
         tentative = [s for s in self._tentative.get(edge.name, []) if s.lo < hi and lo < s.hi]
         for segment in sorted(tentative, key=_newest, reverse=True):
-            if not any(a < segment.hi and segment.lo < b for a, b in taken):
-                taken.append((segment.lo, segment.hi))
+            left = _uncovered(segment.lo, segment.hi, taken)
+            taken.append((segment.lo, segment.hi))
+            if left == [(segment.lo, segment.hi)]:
                 yield segment
+                continue
+            for a, b in left:
+                rows = between(segment.load(edge), a, b)
+                yield Segment(a, b, segment.version, rows.num_rows, rows)
 
     def read(self, edge: Edge, lo: int, hi: int) -> pa.Table:
         parts = [between(s.load(edge), lo, hi) for s in self.best(edge, lo, hi)]
@@ -178,11 +193,16 @@ class EdgeLog:
         """Over the limit, the largest segments go to disk until half of it is free."""
         if self._held_bytes <= self.memory_limit:
             return
-        everything = [(s.bytes, name, s) for name, held in self._stable.items() for s in held if s.table is not None]
-        for size, name, segment in sorted(everything, key=lambda e: e[0], reverse=True):
+        everything = [
+            (s.bytes, name, held, s)
+            for segments in (self._stable, self._tentative)
+            for name, held in segments.items()
+            for s in held
+            if s.table is not None
+        ]
+        for size, name, held, segment in sorted(everything, key=lambda e: e[0], reverse=True):
             if self._held_bytes <= self.memory_limit // 2:
                 return
-            held = self._stable[name]
             held[held.index(segment)] = self._spilled(self._edges[name], segment)
             self._held_bytes -= size
 
@@ -191,6 +211,17 @@ class EdgeLog:
         self.folder.mkdir(parents=True, exist_ok=True)
         pq.write_table(segment.table, path)
         return replace(segment, table=None, files=((str(path), file_checksum(str(path))),))
+
+
+def _uncovered(lo: int, hi: int, taken: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The parts of [lo, hi) that lie in none of the `taken` ranges."""
+    left = []
+    for a, b in sorted(taken):
+        if a < hi and lo < b:
+            if lo < a:
+                left.append((lo, a))
+            lo = max(lo, b)
+    return [*left, (lo, hi)] if lo < hi else left
 
 
 def _newest(segment: Segment) -> tuple[int, int, str]:

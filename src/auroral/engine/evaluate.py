@@ -15,6 +15,7 @@ from auroral.engine.aggregate_sql import targets_slot
 from auroral.engine.arrowrows import between, canonical
 from auroral.engine.compile import Program, compile_program
 from auroral.engine.edgelog import STABLE, EdgeLog, Segment, Version, parquet_segment
+from auroral.engine.failures import explained
 from auroral.engine.jobs import Leaf, Result, run_program
 from auroral.engine.relations import Edge, SliceEdge, kept_name
 from auroral.engine.scans import StateEdge
@@ -93,6 +94,8 @@ class Engine:
     def _run(self, small: bool, lo: int, hi: int) -> Result:
         program = self.small if small else self.large
         leaves = {kept_name(edge): self._leaf(edge, lo, hi, small) for edge in program.edges}
+        if small and not self.many_bins and any(_other_bins(e, leaves[kept_name(e)]) for e in program.kept):
+            return self._run_with_many_bins(lo, hi)
         slots = {}
         if small:
             for edge in program.kept:
@@ -102,11 +105,16 @@ class Engine:
             return run_program(self._lane(small), program, leaves, lo, hi, None if small else self.log.new_path, slots)
         except Exception as error:
             if not small or self.many_bins or exact.MANY_BINS not in str(error):
+                if failed := explained(error, lo, hi):
+                    raise failed from error
                 raise
-        # Values of very different magnitude in one group: from here on with the larger plan that takes them.
+        return self._run_with_many_bins(lo, hi)
+
+    def _run_with_many_bins(self, lo: int, hi: int) -> Result:
+        """Values of very different magnitude in one group: from here on with the larger plan that takes them."""
         self.many_bins = True
         self.small = compile_program(self.checked, single=True, many_bins=True)
-        return self._run(small, lo, hi)
+        return self._run(True, lo, hi)
 
     def _lane(self, small: bool) -> SparkSession:
         name = "small" if small else "large"
@@ -126,6 +134,7 @@ class Engine:
             if segment.table is not None:
                 leaf.tables.append(between(segment.table, lo - edge.past, end))
             else:
+                segment.verify(edge)
                 leaf.files += [path for path, _ in segment.files]
                 leaf.file_rows += segment.rows
         return leaf
@@ -155,7 +164,8 @@ class Engine:
     def _keep(self, edge: Edge, lo: int, hi: int, rows: pa.Table, version: Version) -> None:
         if isinstance(edge, StateEdge):
             self.states.append(edge, lo, hi, rows)
-        elif rows.num_rows:
+        else:
+            # Also where there are no rows: what is stable and empty must hide what was tentative and was not.
             self.log.append(edge, Segment(lo, hi, version, rows.num_rows, rows))
 
     def _collect(self, frontier: int) -> None:
@@ -179,6 +189,13 @@ def _targets_text(slicing: Slicing, lo: int, hi: int) -> str:
     if len(cases) == 1 and slicing.aligned(hi - lo):
         return cases[0][1]
     return "CASE __i " + " ".join(f"WHEN {cell}L THEN {text}" for cell, text in cases) + f" ELSE {own} END"
+
+
+def _other_bins(edge: Edge, leaf: Leaf) -> bool:
+    """Whether a large job has stored states that the smaller plan would take to be of bin 0."""
+    if not isinstance(edge, SliceEdge):
+        return False
+    return any(pc.any(pc.not_equal(table.column(b), 0)).as_py() for table in leaf.tables for b in edge.bins)
 
 
 def _moved(rows: pa.Table, target: tuple[int, int]) -> pa.Table:

@@ -28,6 +28,11 @@ def special(x: str) -> str:
     return f"CASE WHEN abs({x}) < {_INFINITY} THEN 0 WHEN isnan({x}) THEN 4 WHEN {x} > 0 THEN 1 WHEN {x} < 0 THEN 2 ELSE 0 END"
 
 
+def special_or_other_bin(x: str) -> str:
+    """The same, and 8 for a number that bin 0 does not take."""
+    return f"CASE WHEN {x} IS NULL OR {_in_bin_zero(x)} THEN 0 WHEN abs({x}) < {_INFINITY} THEN 8 ELSE {special(x)} END"
+
+
 def _in_bin_zero(x: str) -> str:
     return f"{x} = 0 OR abs({x}) BETWEEN 5.551115123125783E-17D AND 9007199254740991D"
 
@@ -37,32 +42,28 @@ def bin_of(x: str) -> str:
     return f"IF({_in_bin_zero(x)}, 0, CAST(floor((log2(abs({x})) + 11) / 32) AS INT))"
 
 
-def scaled(x: str, b: str) -> str:
-    """x in units of its bin's highest digit: multiplications by powers of two, in halves that neither overflow nor underflow."""
-    return f"IF({b} = 0, {x}, {x} * pow(2D, -16 * {b}) * pow(2D, -16 * {b})) * {2.0**-21!r}D"
+def shifted(x: str, b: str) -> str:
+    """x as if it were of bin 0: multiplications by powers of two, in halves that neither overflow nor underflow."""
+    return f"IF({b} = 0, {x}, {x} * pow(2D, -16 * {b}) * pow(2D, -16 * {b}))"
 
 
-def scaled_in_bin_zero(x: str) -> str:
-    """The same where all values are taken to be of bin 0; another stops the job."""
-    return f"IF({_in_bin_zero(x)}, {x}, CAST(raise_error('{MANY_BINS}') AS DOUBLE)) * {2.0**-21!r}D"
+def in_bin_zero_or_zero(x: str) -> str:
+    """x where bin 0 takes it; elsewhere 0, and `special` says so."""
+    return f"IF({_in_bin_zero(x)}, {x}, 0D)"
 
 
-def next_digits(m: str) -> str:
-    """What is left of a scaled value below its whole part, in units of the next digit; all digits have the value's sign.
-
-    (Cut towards zero: the distance of a small negative number to the whole number below it has too many bits.)
-    """
-    return f"({m} - CAST({m} AS BIGINT)) * {_BASE}D"
+def digits(v: str) -> list[tuple[str, str]]:
+    """The five digits of a value of bin 0, all of its sign: remainders of doubles are exact."""
+    lower = [f"CAST({v} * {2.0**power!r}D % {_BASE}D AS BIGINT)" for power in (11, 43, 75, 107)]
+    return list(zip(DIGITS, [f"CAST({v} * {2.0**-21!r}D AS BIGINT)", *lower], strict=True))
 
 
-def bin_zero_stages(prefix: str) -> list[list[tuple[str, str]]]:
-    """Columns to compute, stage by stage, before `total_of_bin_zero`: carries of the two lowest digits, and the upper three."""
+def before_total_of_bin_zero(prefix: str) -> list[tuple[str, str]]:
+    """Columns to compute before `total_of_bin_zero`: what the lowest digit carries over, and the upper three digits."""
     d4, d3 = (f"CAST({prefix}{d} AS DECIMAL(38,0))" for d in ("d4", "d3"))
-    carried = f"{prefix}d2 + shiftright({prefix}c, 32)"
-    return [
-        [(f"{prefix}c", f"{prefix}d1 + shiftright({prefix}d0, 32)")],
-        [(f"{prefix}h", f"{d4} * {_BASE**2} + {d3} * {_BASE} + ({carried})")],
-    ]
+    carried = f"{prefix}d1 + shiftright({prefix}d0, 32)"
+    upper = f"{d4} * {_BASE**2} + {d3} * {_BASE} + ({prefix}d2 + shiftright({carried}, 32))"
+    return [(f"{prefix}c", carried), (f"{prefix}h", upper)]
 
 
 def total_of_bin_zero(prefix: str) -> str:
@@ -121,7 +122,11 @@ def total(parts: str) -> str:
 
 
 def with_special(value: str, flags: str) -> str:
-    return f"CASE {flags} WHEN 0 THEN {value} WHEN 1 THEN {_INFINITY} WHEN 2 THEN double('-Infinity') ELSE {_NAN} END"
+    """The sum, unless special values make it one; a value of another bin stops the job."""
+    return (
+        f"CASE {flags} WHEN 0 THEN {value} WHEN 1 THEN {_INFINITY} WHEN 2 THEN double('-Infinity') "
+        f"ELSE IF({flags} < 8, {_NAN}, CAST(raise_error('{MANY_BINS}') AS DOUBLE)) END"
+    )
 
 
 def _high_low(parts: str) -> str:

@@ -13,9 +13,11 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from auroral.engine.accumulate import accumulators, mergeable
+from auroral.engine.failures import marked
 from auroral.engine.sqltext import Column
 from auroral.model.aggregates import TypedAggregate
-from auroral.model.boxes.aggregate import TypedStimeAggregate
+from auroral.model.boxes.aggregate import TypedStimeAggregate, WindowStart
+from auroral.model.types import INTEGER_BITS
 
 Row = tuple[Any, ...]
 
@@ -36,6 +38,7 @@ class Fold(Protocol):
 class _Aggregating:
     """Common to folds that aggregate. A row is (group values if the fold is not by key, stime, order.., arguments..)."""
 
+    box: str
     functions: tuple[TypedAggregate, ...]
     groups: int
     orders: int
@@ -50,11 +53,25 @@ class _Aggregating:
     def _add(self, accumulated: Sequence[Any], arguments: Row) -> None:
         at = 0
         for function, accumulator in zip(self.functions, accumulated, strict=True):
-            accumulator.add(arguments[at : at + len(function.args)])
+            given = arguments[at : at + len(function.args)]
+            try:
+                accumulator.add(given)
+            except Exception as error:
+                raise marked(self._called(function), error, given) from error
             at += len(function.args)
 
     def _result(self, stime: int, order: Row, fields: Row, accumulated: Sequence[Any]) -> Row:
-        return (stime, *(order if self.ordered else ()), *fields, *(a.result() for a in accumulated))
+        return (stime, *(order if self.ordered else ()), *fields, *self._finals(accumulated))
+
+    def _called(self, function: TypedAggregate) -> str:
+        return f"box {self.box!r}: aggregate {function.function!r}"
+
+    def _finals(self, accumulated: Sequence[Any]) -> Iterator[Any]:
+        for function, accumulator in zip(self.functions, accumulated, strict=True):
+            try:
+                yield accumulator.result()
+            except Exception as error:
+                raise marked(self._called(function), error) from error
 
 
 @dataclass(slots=True)
@@ -112,8 +129,7 @@ class FirstAlignedFold(_Aggregating):
 
     size: int = 0
     advance: int = 0
-    unit: int = 1
-    offset: int = 0
+    named: WindowStart | None = None
     origin: int | None = None
     windows: dict[int, Any] | None = None
 
@@ -128,9 +144,9 @@ class FirstAlignedFold(_Aggregating):
         stime, order = values[0], values[1 : 1 + self.orders]
         if self.origin is None:
             self.origin = stime
-        assert self.windows is not None
+        assert self.windows is not None and self.named is not None
         for begin in sorted(b for b in self.windows if b + self.size <= stime):
-            start = (begin - self.offset) // self.unit
+            start = start_value(self.named, begin)
             yield self._result(stime, (*order, begin), (*self.key, start), self.windows.pop(begin))
         last = self.origin + (stime - self.origin) // self.advance * self.advance
         first = max(self.origin, last - (self.size - 1 - (stime - last)) // self.advance * self.advance)
@@ -172,7 +188,7 @@ class UserWindows(_Aggregating):
             if inside:
                 accumulated = self._whole(inside) if parts is None else self._merged(parts, begin, begin + size)
                 start = self.typed.start
-                fields = (*self.key, (begin - start.offset) // start.unit) if start else self.key
+                fields = (*self.key, start_value(start, begin)) if start else self.key
                 yield self._result(begin + size - 1, self.key, fields, accumulated)
 
     def _whole(self, rows: Sequence[Row]) -> list[Any]:
@@ -194,12 +210,22 @@ class UserWindows(_Aggregating):
     def _merged(self, parts: dict[int, list[Any]], begin: int, end: int) -> list[Any]:
         accumulated = self._fresh()
         for start in sorted(start for start in parts if begin <= start < end):
-            for whole, part in zip(accumulated, parts[start], strict=True):
-                whole.merge(part)
+            for function, whole, part in zip(self.functions, accumulated, parts[start], strict=True):
+                try:
+                    whole.merge(part)
+                except Exception as error:
+                    raise marked(f"{self._called(function)}, combining", error) from error
         return accumulated
 
     def state(self) -> Any:
         return None
+
+
+def start_value(named: WindowStart, begin: int) -> int:
+    """A window's start in the unit and width of the field that names it, as SQL's CAST gives it."""
+    bits = INTEGER_BITS.get(named.field.type.kind, 64)
+    half = 1 << (bits - 1)
+    return ((begin - named.offset) // named.unit + half) % (1 << bits) - half
 
 
 def dump(accumulated: Any) -> Any:

@@ -8,18 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from auroral.engine.arrowrows import empty, tagged, untagged
-from auroral.engine.compile import Program
+from auroral.engine.arrowrows import as_declared, empty, flattened, tagged, untagged
+from auroral.engine.compile import Both, Program, Step
 from auroral.engine.expression import USER_FUNCTION_PREFIX
+from auroral.engine.failures import guarded
 from auroral.engine.relations import Edge, SliceEdge
 from auroral.engine.scans import StateEdge
-from auroral.engine.sqltext import STIME, Column, Cte, quoted, string_literal, with_ctes
+from auroral.engine.sqltext import STIME, Column, Cte, quoted, string_literal, struct_type, with_ctes
+from auroral.model.expression import Function, user_functions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-ROWS = "__rows"
 
 
 @dataclass(slots=True)
@@ -59,15 +60,18 @@ def run_program(
     new_path: NewPath | None,
     slots: Mapping[str, str],
 ) -> Result:
-    """Evaluate [lo, hi). `slots` are texts that stand in statements for this range. Without `new_path`, everything comes back in one job; with it, outputs are written as Parquet."""
+    """Evaluate [lo, hi). `slots` are texts that stand in statements for this range.
+
+    Without `new_path`, everything comes back through memory; with it, outputs are written as Parquet.
+    """
     job = _Job(spark, program, lo, hi, {**slots, ":lo": f"{lo}L", ":hi": f"{hi}L"})
     try:
-        job.read(leaves, one_partition=new_path is None)
-        job.steps()
+        job.read(leaves)
         if new_path is None:
-            return job.collected(program.outputs, program.kept)
+            return job.in_waves()
+        job.steps(program.steps)
         written = {edge.name: job.written(edge, new_path(edge)) for edge in program.outputs}
-        rest = job.collected((), program.kept)
+        rest = job.collected((), program.kept, ())
         return Result(written, rest.kept, rest.counts)
     finally:
         job.drop_views()
@@ -83,32 +87,74 @@ class _Job:
     ctes: list[Cte] = field(default_factory=list)
     views: list[str] = field(default_factory=list)
 
-    def read(self, leaves: Mapping[str, Leaf], one_partition: bool) -> None:
+    def read(self, leaves: Mapping[str, Leaf]) -> None:
         """One view for all rows in memory, and one for each edge's files; a step for each edge over them."""
-        hint = "/*+ COALESCE(1) */ " if one_partition else ""
-        in_memory = {name: leaf.table() for name, leaf in leaves.items()}
-        self._view(ROWS, self.spark.createDataFrame(tagged(in_memory)))
-        for number, (name, leaf) in enumerate(leaves.items()):
-            names = ", ".join(quoted(c.name) for c in leaf.columns)
-            picked = ", ".join(f"e{number}.{quoted(c.name)}" for c in leaf.columns)
-            text = f"SELECT {hint}{picked} FROM {ROWS} WHERE __edge = {number}"
+        self._rows({name: leaf.table() for name, leaf in leaves.items()})
+        for at, (name, leaf) in enumerate(leaves.items()):
             if leaf.files:
-                ddl = ", ".join(c.ddl() for c in leaf.columns)
-                self._view(name + "@files", self.spark.read.schema(ddl).parquet(*leaf.files))
-                below = f" WHERE {STIME} < {leaf.below}L" if leaf.below is not None else ""
-                from_files = f"SELECT {names} FROM {quoted(name + '@files')}{below}"
-                text = from_files if not leaf.tables else f"SELECT {hint}{names} FROM ({text} UNION ALL {from_files})"
-            self.ctes.append(Cte(name, text))
+                self.ctes[at] = Cte(name, self._from_files(name, leaf, self.ctes[at].select))
         for function in self.program.functions:
             assert function.call is not None
-            self.spark.udf.register(USER_FUNCTION_PREFIX + function.name, function.call, function.returns.spark)
+            call = guarded(self._called(function), function.call)
+            self.spark.udf.register(USER_FUNCTION_PREFIX + function.name, call, function.returns.spark)
 
-    def steps(self) -> None:
-        for step in self.program.steps:
+    def _from_files(self, name: str, leaf: Leaf, in_memory: str) -> str:
+        ddl = ", ".join(c.ddl() for c in leaf.columns)
+        self._view(name + "@files", self.spark.read.schema(ddl).parquet(*leaf.files))
+        names = ", ".join(quoted(c.name) for c in leaf.columns)
+        below = f" WHERE {STIME} < {leaf.below}L" if leaf.below is not None else ""
+        text = f"SELECT {names} FROM {quoted(name + '@files')}{below}"
+        return f"SELECT {self._hint}{names} FROM ({in_memory} UNION ALL {text})" if leaf.tables else text
+
+    def _rows(self, tables: Mapping[str, pa.Table]) -> None:
+        """Rows in memory as one view, and a step that picks each relation out of it."""
+        view = f"__rows{len(self.views)}"
+        self._view(view, self.spark.createDataFrame(tagged(tables)))
+        for number, (name, table) in enumerate(tables.items()):
+            picked = ", ".join(f"e{number}.{quoted(column)}" for column in table.column_names)
+            self.ctes.append(Cte(name, f"SELECT {self._hint}{picked} FROM {view} WHERE __edge = {number}"))
+
+    @property
+    def _hint(self) -> str:
+        return "/*+ COALESCE(1) */ " if self.program.single else ""
+
+    def _called(self, function: Function) -> str:
+        """The function's name with those of the boxes that call it, for messages."""
+        boxes = [
+            repr(box.box.name)
+            for box in self.program.checked.boxes
+            if any(function in user_functions(e) for e in box.typed.expressions())
+        ]
+        return f"box {', '.join(boxes)}: function {function.name!r}"
+
+    def steps(self, steps: Sequence[Step]) -> None:
+        for step in steps:
             if step.python is not None:
                 for name, frame in step.python.frames(self.statement, self.lo, self.hi).items():
                     self._view(name, frame)
             self.ctes += step.ctes
+
+    def in_waves(self) -> Result:
+        """All in one job, or in one for each wave of aggregates over slices: what these give, the next wave reads."""
+        steps = self.program.steps
+        fetched = Result({}, {}, {})
+        for wave in range(max(step.wave for step in steps) + 1):
+            self.steps([step for step in steps if step.wave == wave])
+            boths = [step.both for step in steps if step.wave == wave and step.both is not None]
+            if not boths:
+                continue
+            found = self.collected((), (), boths)
+            fetched = Result({**fetched.outputs, **found.outputs}, {**fetched.kept, **found.kept}, {})
+            read_later = {stream for step in steps if step.wave > wave for stream in step.inputs}
+            handed = {n: table for n, table in found.outputs.items() if n in read_later and isinstance(table, pa.Table)}
+            if handed:
+                self._rows(handed)
+        outputs = [edge for edge in self.program.outputs if edge.name not in fetched.outputs]
+        rest = self.collected(outputs, [edge for edge in self.program.kept if edge.name not in fetched.kept], ())
+        asked = {
+            e.name: as_declared(fetched.outputs[e.name], e.columns) for e in self.program.outputs if e not in outputs
+        }
+        return Result({**asked, **rest.outputs}, {**fetched.kept, **rest.kept}, rest.counts)
 
     def statement(self, final: str) -> DataFrame:
         text = with_ctes(self._needed(final), final)
@@ -125,30 +171,37 @@ class _Job:
                 text += cte.select
         return wanted[::-1]
 
-    def collected(self, outputs: Sequence[Edge], kept: Sequence[Edge]) -> Result:
+    def collected(self, outputs: Sequence[Edge], kept: Sequence[Edge], boths: Sequence[Both]) -> Result:
         """All relations in one job, told apart by a tag."""
-        relations = {f"output {edge.name}": edge.columns for edge in outputs} | {
-            f"kept {edge.name}": edge.columns for edge in kept
-        }
-        selects = [_rows_of(edge) for edge in outputs] + [_recent_rows_of(edge) for edge in kept]
-        if self.program.counts:
-            relations["counts"] = (Column("box", "STRING"), Column("reason", "STRING"), Column("n", "BIGINT"))
-            selects.append(self._counts())
-        if not relations:
-            return Result({}, {}, {})
-        shapes = [_struct(columns) for columns in relations.values()]
+        wanted = [(edge.columns, _rows_of(edge)) for edge in outputs]
+        wanted += [(edge.columns, _recent_rows_of(edge)) for edge in kept]
+        wanted += [(_both_columns(both), _both_rows_of(both)) for both in boths]
+        counting = bool(self.program.counts) and not boths
+        if counting:
+            columns = (Column("box", "STRING"), Column("reason", "STRING"), Column("n", "BIGINT"))
+            wanted.append((columns, self._counts()))
+        tables = iter(self._fetched(wanted))
+        given = {edge.name: as_declared(next(tables), edge.columns) for edge in outputs}
+        stored = {edge.name: as_declared(next(tables), edge.columns) for edge in kept}
+        for both in boths:
+            table = next(tables)
+            windows = pc.equal(table.column("__l"), -1)
+            given[both.output.name] = flattened(table.filter(windows).column("__row"), both.output.columns)
+            stored[both.kept.name] = flattened(table.filter(pc.invert(windows)).column("__kept"), both.kept.columns)
+        counted = next(tables).to_pylist() if counting else []
+        return Result(given, stored, {(row["box"], row["reason"]): row["n"] for row in counted if row["n"]})
+
+    def _fetched(self, wanted: Sequence[tuple[Sequence[Column], str]]) -> list[pa.Table]:
+        if len(wanted) <= 1:
+            return [self.statement(text).toArrow() for _, text in wanted]
+        shapes = [struct_type(columns) for columns, _ in wanted]
         parts = []
-        for number, (text, columns) in enumerate(zip(selects, relations.values(), strict=True)):
+        for number, (columns, text) in enumerate(wanted):
             row = "named_struct(" + ", ".join(f"{string_literal(c.name)}, {quoted(c.name)}" for c in columns) + ")"
             items = [f"CAST({row if i == number else 'NULL'} AS {shape}) AS e{i}" for i, shape in enumerate(shapes)]
             parts.append(f"SELECT {number} AS __edge, {', '.join(items)} FROM ({text})")
-        found = untagged(self.statement("\nUNION ALL\n".join(parts)).toArrow(), relations)
-        counted = found["counts"].to_pylist() if self.program.counts else []
-        return Result(
-            {edge.name: found[f"output {edge.name}"] for edge in outputs},
-            {edge.name: found[f"kept {edge.name}"] for edge in kept},
-            {(row["box"], row["reason"]): row["n"] for row in counted if row["n"]},
-        )
+        table = self.statement("\nUNION ALL\n".join(parts)).toArrow()
+        return untagged(table, [columns for columns, _ in wanted])
 
     def _counts(self) -> str:
         """One row for each reason for which a box leaves rows out."""
@@ -172,6 +225,17 @@ class _Job:
             self.spark.catalog.dropTempView(name)
 
 
+def _both_columns(both: Both) -> tuple[Column, ...]:
+    row, kept = struct_type(both.output.columns), struct_type(both.kept.columns)
+    return (Column("__l", "INT"), Column("__row", row), Column("__kept", kept))
+
+
+def _both_rows_of(both: Both) -> str:
+    # Cast, since a struct that may be null must not hold fields that may not: Arrow refuses to carry it.
+    items = [f"CAST({c.name} AS {c.type}) AS {c.name}" for c in _both_columns(both)]
+    return f"SELECT {', '.join(items)} FROM {quoted(both.relation)}"
+
+
 def _rows_of(edge: Edge) -> str:
     return f"SELECT {', '.join(quoted(c.name) for c in edge.columns)} FROM {quoted(edge.name)}"
 
@@ -181,7 +245,3 @@ def _recent_rows_of(edge: Edge) -> str:
     if isinstance(edge, StateEdge | SliceEdge):
         return _rows_of(edge)
     return f"{_rows_of(edge)} WHERE {STIME} >= :hi - {edge.past}L"
-
-
-def _struct(columns: Sequence[Column]) -> str:
-    return "STRUCT<" + ", ".join(f"{quoted(c.name)}: {c.type}" for c in columns) + ">"

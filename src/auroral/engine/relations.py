@@ -23,9 +23,10 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class SliceEdge(Edge):
-    """The nodes of an aggregate's slices, of all levels; read node by node."""
+    """The nodes of an aggregate's slices, of all levels; read node by node. `bins` are those that a statement takes to be 0."""
 
     slicing: Slicing | None = None
+    bins: tuple[str, ...] = ()
 
 
 def stream_columns(stream: StreamType, ordered: bool) -> tuple[Column, ...]:

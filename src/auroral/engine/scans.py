@@ -11,9 +11,19 @@ import pyarrow as pa
 
 from auroral.engine.arrowrows import as_declared
 from auroral.engine.expression import to_sql
+from auroral.engine.failures import UserCodeFailed, described
 from auroral.engine.folds import FirstAlignedFold, Fold, LandmarkFold, RunsFold, UserWindows, scan
 from auroral.engine.relations import Edge, kept_name, stream_columns
-from auroral.engine.sqltext import STIME, Column, order_column, quoted, select
+from auroral.engine.sqltext import (
+    STIME,
+    Column,
+    falls_below,
+    floor_div,
+    order_column,
+    quoted,
+    select,
+    string_literal,
+)
 from auroral.model.boxes.aggregate import (
     TypedAggregateBox,
     TypedEventTimeAggregate,
@@ -25,7 +35,7 @@ from auroral.model.boxes.aggregate import (
 from auroral.model.boxes.apply import TypedApply
 from auroral.model.checking import CheckedBox
 from auroral.model.errors import DiagramError, Problem
-from auroral.model.types import FieldType
+from auroral.model.types import FieldType, Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -117,6 +127,8 @@ class FoldBox:
     output_columns: tuple[Column, ...]
     keys: tuple[str, ...]
     single: bool
+    kept: str = "TRUE"
+    """Which results leave the box: windows that a drop upstream took rows from do not."""
 
     def frames(self, statement: Statement, lo: int, hi: int) -> Mapping[str, DataFrame]:
         text = self.rows
@@ -140,7 +152,7 @@ class FoldBox:
             ),
             ddl,
         )
-        frames = {self.output: scanned.where("__kind = 0").select("__row.*")}
+        frames = {self.output: scanned.where("__kind = 0").select("__row.*").where(self.kept)}
         if self.state is not None:
             frames[self.state.name] = scanned.where("__kind = 1").select("__kept.*")
         return frames
@@ -185,20 +197,20 @@ def _fold_box(checked: CheckedBox, typed: TypedLandmark | TypedFirstAligned | Ty
     fold: Fold
     match typed:
         case TypedLandmark():
-            fold = LandmarkFold(typed.functions, groups, len(order), ordered)
+            fold = LandmarkFold(checked.box.name, typed.functions, groups, len(order), ordered)
         case TypedRuns():
-            fold = RunsFold(typed.functions, groups, len(order), ordered)
+            fold = RunsFold(checked.box.name, typed.functions, groups, len(order), ordered)
         case TypedFirstAligned():
             assert typed.start is not None
             fold = FirstAlignedFold(
+                checked.box.name,
                 typed.functions,
                 groups,
                 len(order),
                 ordered,
                 size=typed.size,
                 advance=typed.advance,
-                unit=typed.start.unit,
-                offset=typed.start.offset,
+                named=typed.start,
             )
     return FoldBox(
         checked.box.name,
@@ -225,7 +237,7 @@ def _user_windows(checked: CheckedBox, typed: TypedStimeAggregate, compiler: Com
     )
     order = [c.name for c in compiler.order(source)]
     ordered = output in compiler.ordered
-    fold = UserWindows(typed.functions, groups, len(order), ordered, typed=typed)
+    fold = UserWindows(checked.box.name, typed.functions, groups, len(order), ordered, typed=typed)
     return FoldBox(
         checked.box.name,
         rows,
@@ -237,7 +249,19 @@ def _user_windows(checked: CheckedBox, typed: TypedStimeAggregate, compiler: Com
         stream_columns(compiler.stream(output), ordered),
         tuple(names[:groups]),
         compiler.single,
+        _kept_windows(typed),
     )
+
+
+def _kept_windows(typed: TypedStimeAggregate) -> str:
+    """A condition on results: the same as SQL aggregates have on theirs."""
+    number = floor_div(f"{STIME} - {typed.size - 1}L - {typed.phase}L", typed.advance)
+    groups = [quoted(name) for name in typed.group_by]
+    tests = []
+    for sample in typed.kept_windows:
+        hashed = f"xxhash64({', '.join([string_literal(sample.box), *groups, floor_div(number, sample.batch)])})"
+        tests.append(f"NOT {falls_below(hashed, sample.rate)}")
+    return " AND ".join(tests) or "TRUE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +294,34 @@ class ApplyBox:
         parts = [self._call(statement, start, start + self.bucket) for start in starts]
         return reduce(lambda a, b: a.unionAll(b), parts)
 
+    def _result(self, inputs: Sequence[Any], lo: int, hi: int) -> Any:
+        """What the user's function gives, once it is known to be what the box declares."""
+        function = self.typed.function
+        try:
+            result = function(*inputs)
+        except Exception as error:
+            named = getattr(function, "__name__", repr(function))
+            raise UserCodeFailed(described(f"box {self.name!r}: function {named!r}", error), lo, hi) from error
+        schema = self.typed.outputs[0].schema
+        allowed = f"a DataFrame of stime and {schema}"
+        if not hasattr(result, "columns") or not hasattr(result, "sparkSession"):
+            raise _refused(f"box {self.name!r}: its function gives a {type(result).__name__}", allowed)
+        missing = [n for n in schema.names if n not in result.columns]
+        if missing:
+            have = ", ".join(result.columns)
+            raise _refused(
+                f"box {self.name!r}: its function gives the columns {have}, without {', '.join(missing)}", allowed
+            )
+        types = {f.name: f.dataType.simpleString() for f in result.schema.fields}
+        wrong = [
+            f"column {f.name!r} is a {types[f.name]}, not a {f.type}"
+            for f in schema.fields
+            if not _fits(types[f.name], f.type)
+        ]
+        if wrong:
+            raise _refused(f"box {self.name!r}: of its function's result, {'; '.join(wrong)}", allowed)
+        return result
+
     def _call(self, statement: Statement, lo: int, hi: int) -> Any:
         from pyspark.sql import functions as sf
 
@@ -278,29 +330,15 @@ class ApplyBox:
             frame = statement(f"SELECT * FROM {relation} WHERE {STIME} >= {lo - self.typed.past}L AND {STIME} < {hi}L")
             hidden = [c for c in frame.columns if c.startswith(order_column(0)[:3])]
             inputs.append(frame.drop(*hidden).withColumnRenamed(STIME, name))
-        result = self.typed.function(*inputs)
+        result = self._result(inputs, lo, hi)
         schema = self.typed.outputs[0].schema
-        missing = [n for n in schema.names if n not in result.columns]
-        if missing:
-            raise DiagramError(
-                [
-                    Problem(
-                        f"box {self.name!r}: its function gives the columns {', '.join(result.columns)}, without {', '.join(missing)}",
-                        allowed=f"stime and {schema}",
-                    )
-                ]
-            )
         if "stime" in result.columns:
             stime = sf.col("stime").cast("bigint")
             result = result.where((stime >= lo) & (stime < hi))
         elif self.typed.cut_free:
-            raise DiagramError(
-                [
-                    Problem(
-                        f"box {self.name!r} is cut_free, but its function gives no stime",
-                        next_step="return a column stime, or leave cut_free out",
-                    )
-                ]
+            raise _refused(
+                f"box {self.name!r} is cut_free, but its function gives no stime",
+                "a DataFrame with a column stime, or a function that is not cut_free",
             )
         else:
             stime = sf.lit(hi - 1).cast("bigint")
@@ -316,3 +354,24 @@ class ApplyBox:
         for other in inputs[1:]:
             some = some.unionAll(other.select(sf.lit(1).alias("__some")).limit(1))
         return result.join(some, how="left_semi")
+
+
+def _refused(what: str, allowed: str) -> DiagramError:
+    return DiagramError([Problem(what, allowed=allowed)])
+
+
+_WIDTHS = ("tinyint", "smallint", "int", "bigint")
+
+
+def _fits(given: str, declared: FieldType) -> bool:
+    """Whether a column's values are values of the declared type: no cast that could lose or change one."""
+    wanted = declared.spark.lower()
+    if given == wanted or given == "void":
+        return True
+    if declared.is_integer:
+        return given in _WIDTHS and _WIDTHS.index(given) <= _WIDTHS.index(wanted)
+    if declared.is_float:
+        return given == "float" or given in (_WIDTHS if declared.kind is Kind.DOUBLE else _WIDTHS[:2])
+    if declared.kind is Kind.TIMESTAMP:
+        return given == "timestamp_ntz"
+    return False

@@ -64,6 +64,8 @@ LARGE_PATH = {
 
 DEFAULT_MASTER = "local[2]"
 
+PARTITIONS = "spark.sql.shuffle.partitions"
+
 
 def start_session(master: str = DEFAULT_MASTER, *, memory: str = "2g", partitions: int | None = None) -> SparkSession:
     """A session on a local Spark, a `spark://` master, or a Spark Connect address (`sc://host:port`)."""
@@ -92,7 +94,7 @@ def _configured(session: SparkSession, partitions: int | None) -> SparkSession:
     for key, value in RUNTIME.items():
         session.conf.set(key, value)
     if partitions is not None:
-        session.conf.set("spark.sql.shuffle.partitions", str(partitions))
+        session.conf.set(PARTITIONS, str(partitions))
     return session
 
 
@@ -101,6 +103,8 @@ def lane(session: SparkSession, settings: dict[str, str]) -> SparkSession:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         beside = session.newSession()
-    for key, value in {**RUNTIME, **settings}.items():
+    # A new session starts from Spark's defaults: what the caller chose must not be lost.
+    chosen = {PARTITIONS: str(session.conf.get(PARTITIONS))}
+    for key, value in {**chosen, **RUNTIME, **settings}.items():
         beside.conf.set(key, value)
     return beside

@@ -61,7 +61,11 @@ class Slicing:
             inside = [(level, cell >> level) for level in range(self.levels + 1)]
             own = [(level, i) for level, i in inside if i << level >= lo and (i + 1) << level <= hi]
             into = [(-1, start) for start in windows if start <= cell < start + self.length]
-            found[cell] = [*own, *into, *((level, i) for level, i in straddling if i << level <= cell < (i + 1) << level)]
+            found[cell] = [
+                *own,
+                *into,
+                *((level, i) for level, i in straddling if i << level <= cell < (i + 1) << level),
+            ]
         return found
 
     def _windows(self, lo: int, hi: int) -> range:

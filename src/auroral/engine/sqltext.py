@@ -13,6 +13,10 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def unquoted(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
+
+
 def string_literal(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
@@ -67,3 +71,7 @@ def floor_div(value: str, divisor: int) -> str:
 def falls_below(hashed: str, rate: float) -> str:
     """Whether the low 32 bits of a hash fall into the lowest `rate` of their range."""
     return f"CAST({hashed} & 4294967295L AS DOUBLE) < {rate * 2**32!r}D"
+
+
+def struct_type(columns: Iterable[Column]) -> str:
+    return "STRUCT<" + ", ".join(f"{quoted(c.name)}: {c.type}" for c in columns) + ">"

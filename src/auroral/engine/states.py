@@ -200,7 +200,8 @@ def _floating(function: str, name: str, prepared: Prepared, many_bins: bool) -> 
     x, n, flags = f"{name}x", f"{name}n", f"{name}f"
     as_double = Prepared(0, x, f"CAST({prepared.sql} AS DOUBLE)")
     count = StateColumn(n, "BIGINT", f"count({x})", f"sum({n})")
-    special = StateColumn(flags, "INT", f"bit_or({exact.special(x)})", f"bit_or({flags})")
+    flag = exact.special(x) if many_bins else exact.special_or_other_bin(x)
+    special = StateColumn(flags, "INT", f"bit_or({flag})", f"bit_or({flags})")
     terms = [(f"{name}b", exact.finite(x))]
     if function == "stddev":
         # x^2 = square + error without loss (Dekker's product): half as many digits would cancel away in a variance.
@@ -212,27 +213,20 @@ def _floating(function: str, name: str, prepared: Prepared, many_bins: bool) -> 
     stages = [as_double]
     digits = []
     for b, term in terms:
-        stages.append(Prepared(1, f"{b}x", term))
         if many_bins:
-            stages += [Prepared(2, b, exact.bin_of(f"{b}x")), Prepared(3, f"{b}m4", exact.scaled(f"{b}x", b))]
+            stages += [Prepared(1, f"{b}x", term), Prepared(2, b, exact.bin_of(f"{b}x"))]
+            stages.append(Prepared(3, f"{b}v", exact.shifted(f"{b}x", b)))
         else:
-            stages.append(Prepared(3, f"{b}m4", exact.scaled_in_bin_zero(f"{b}x")))
-        for i in (3, 2, 1, 0):
-            stages.append(Prepared(7 - i, f"{b}m{i}", exact.next_digits(f"{b}m{i + 1}")))
+            stages.append(Prepared(1, f"{b}v", exact.in_bin_zero_or_zero(x)))
         digits += [
-            StateColumn(f"{b}d{i}", "BIGINT", f"sum(CAST({b}m{i} AS BIGINT))", f"sum({b}d{i})") for i in (4, 3, 2, 1, 0)
+            StateColumn(f"{b}{d}", "BIGINT", f"sum({digit})", f"sum({b}{d})") for d, digit in exact.digits(f"{b}v")
         ]
+    before_total = [] if many_bins else exact.before_total_of_bin_zero(f"{name}b")
     return FunctionState(
         (count, special, *digits),
         _floating_final(function, name, n, flags, many_bins),
         tuple(stages),
-        ()
-        if many_bins
-        else tuple(
-            Prepared(stage, column, sql)
-            for stage, columns in enumerate(exact.bin_zero_stages(f"{name}b"))
-            for column, sql in columns
-        ),
+        tuple(Prepared(0, column, sql) for column, sql in before_total),
         tuple(b for b, _ in terms),
     )
 

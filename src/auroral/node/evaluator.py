@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,8 +19,8 @@ from auroral.model.checking import Checked
 from auroral.node.account import Counts
 from auroral.node.source import Source
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+Session: TypeAlias = Any
+"""A SparkSession. Only the engine may import pyspark, so that it has no name here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Evaluator(Protocol):
 class EngineEvaluator:
     """The engine on Spark. `folder` is for what may be deleted."""
 
-    def __init__(self, session: SparkSession, checked: Checked, folder: Path):
+    def __init__(self, session: Session, checked: Checked, folder: Path):
         self._session = session
         self._checked = checked
         self._folder = folder
@@ -57,8 +57,11 @@ class EngineEvaluator:
         self._engine = self._new()
 
     def run(self, lo: int, hi: int, sources: Mapping[str, Source]) -> Evaluated:
+        rows_in = 0
         for stream, source in sources.items():
-            self._engine.offer(stream, self._segment(source, lo, hi))
+            segment = self._segment(source, lo, hi)
+            rows_in += segment.rows
+            self._engine.offer(stream, segment)
         evaluation = self._engine.evaluate(lo, hi)
         edges = {edge.name: edge for edge in self._engine.small.outputs}
         outputs = {}
@@ -67,7 +70,7 @@ class EngineEvaluator:
             outputs[stream] = table if segment.table is not None else canonical(table)
             for folder in {Path(path).parent for path, _ in segment.files}:
                 shutil.rmtree(folder)
-        return Evaluated(outputs, evaluation.counts, evaluation.input_rows)
+        return Evaluated(outputs, evaluation.counts, rows_in)
 
     def restart(self) -> None:
         state = self._engine.states.dump()

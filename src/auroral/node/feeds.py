@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +28,11 @@ from auroral.node.pushed import pushed_table
 from auroral.node.source import Source
 
 Clock = Callable[[], int]
-Given = str | os.PathLike[str] | InputSpec | pa.Table | Iterable[Any]
+Given: TypeAlias = str | os.PathLike[str] | InputSpec | pa.Table | Iterable[Any]
 BATCH_ROWS = 50_000
 """Rows read at once where no pace is set: each batch is one durable write."""
 PUSHED = "pushed"
+_CHECKED_ROWS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +53,33 @@ def described(given: Given) -> str:
 def make_feed(source: Source, given: Given, clock: Clock) -> Feed:
     """A feed that goes on where the source's log ends."""
     stream = source.input.stream
+    known = _understood(stream, given)
+    if isinstance(known, InputSpec):
+        return Feed(stream, _file_feed(source, known, clock))
+    if isinstance(known, pa.Table | Sequence):
+        return Feed(stream, _sequence_feed(source, known, clock))
+    return Feed(stream, _iterator_feed(source, iter(known), clock))
+
+
+def check_input(source: Input, given: Given) -> None:
+    """Refuse a file that cannot be read or lacks a column, before anything is made for the run."""
+    known = _understood(source.stream, given)
+    if isinstance(known, InputSpec):
+        if known.speed is not None:
+            _stimes(source)
+        if known.path != "-":
+            read_batches(known.path, source.schema, batch_rows=_CHECKED_ROWS)
+
+
+def _understood(stream: str, given: Given) -> InputSpec | pa.Table | Iterable[Any]:
     if isinstance(given, str):
-        given = parse_input_spec(f"{stream}={given}")
-    elif isinstance(given, os.PathLike):
-        given = InputSpec(stream, os.fspath(given))
-    if isinstance(given, InputSpec):
-        return Feed(stream, _file_feed(source, given, clock))
-    if isinstance(given, pa.Table | Sequence):
-        return Feed(stream, _sequence_feed(source, given, clock))
-    if isinstance(given, Iterable) and not isinstance(given, Mapping):
-        return Feed(stream, _iterator_feed(source, iter(given), clock))
+        return parse_input_spec(f"{stream}={given}")
+    if isinstance(given, os.PathLike):
+        return InputSpec(stream, os.fspath(given))
+    if isinstance(given, InputSpec | pa.Table) or (
+        isinstance(given, Iterable) and not isinstance(given, Mapping | bytes)
+    ):
+        return given
     raise InputSpecError(
         f"input {stream!r} is a {type(given).__name__}\n"
         "    allowed: a path, 'PATH@SPEED', '-' for standard input, a pyarrow Table, or an iterable of rows\n"

@@ -94,6 +94,16 @@ class OutputLog:
                 rows = rows.filter(pc.less(rows.column(0), high))
             yield rows
 
+    def ranges(self, low: int) -> Iterator[tuple[int, pa.Table]]:
+        """From `low` up to the frontier in pieces: the end of each, and its rows."""
+        assert self._frontier is not None
+        for part in self._parts:
+            if part.high > low:
+                yield part.high, self.read(max(low, part.low), part.high)
+                low = part.high
+        if low < self._frontier:
+            yield self._frontier, output_schema(self.schema).empty_table()
+
     def close(self) -> None:
         if self._sink is not None:
             self._sink.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from auroral.engine.batch import total_past
 from auroral.model.boxes.apply import TypedApply
 from auroral.model.boxes.base import BoxClass
 from auroral.model.checking import Checked
@@ -30,10 +31,14 @@ class SourceSpan:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How a diagram may be cut into jobs. `past` is its horizon: what is older than that no result needs."""
+    """How a diagram may be cut into jobs. `past` is its horizon: what is older than that no result needs.
+
+    `flush` is how far behind the end of input results may lie.
+    """
 
     bucket: int
     past: int
+    flush: int = 0
     most_buckets: int = MOST_BUCKETS
     most_rows: int = MOST_ROWS
     folds: bool = False
@@ -43,9 +48,12 @@ class Limits:
     def of(checked: Checked) -> Limits:
         applies = [box.typed for box in checked.boxes if isinstance(box.typed, TypedApply)]
         per_bucket = any(not apply.cut_free for apply in applies)
+        bucket, past = checked.diagram.bucket, total_past(checked)
         return Limits(
-            checked.diagram.bucket,
-            total_past(checked),
+            bucket,
+            # One more, for windows that do not begin at a bucket's start.
+            ceil_to(past, bucket) + bucket,
+            floor_to(past, bucket) + bucket,
             MOST_CALLS if per_bucket else MOST_BUCKETS,
             folds=checked.box_class is BoxClass.FOLD,
             # A user's function may well make rows of nothing.
@@ -59,19 +67,6 @@ def floor_to(stime: int, bucket: int) -> int:
 
 def ceil_to(stime: int, bucket: int) -> int:
     return -(-stime // bucket) * bucket
-
-
-def total_past(checked: Checked) -> int:
-    """The longest sum of horizons along any path, in whole buckets and one more.
-
-    The one more is for windows that do not begin at a bucket's start.
-    """
-    reach: dict[str, int] = {given.stream: 0 for given in checked.diagram.inputs}
-    for box in checked.boxes:
-        before = max((reach[stream] for stream in box.box.inputs), default=0)
-        reach.update(dict.fromkeys(box.box.outputs, before + box.typed.past))
-    bucket = checked.diagram.bucket
-    return ceil_to(max(reach.values(), default=0), bucket) + bucket
 
 
 def first_bucket(sources: Iterable[SourceSpan], bucket: int) -> int | None:
@@ -118,7 +113,7 @@ def next_step(lo: int, limit: int, limits: Limits, rows: RowsBetween, next_row: 
     """The step from `lo` on, towards `limit`; None where nothing is closed yet.
 
     `rows(lo, hi)` says how many rows a range has, or at most that many more; `next_row(stime)` gives the
-    stime of the first row at or after `stime`, or an earlier one.
+    stime of the first row at or after `stime`.
     """
     if lo >= limit:
         return None

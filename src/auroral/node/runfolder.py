@@ -21,8 +21,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import pickle
-import re
 import shutil
 import uuid
 from collections.abc import Mapping
@@ -32,18 +30,14 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import quote
 
-import cloudpickle
-
 from auroral.edge.durable import lock, replace_file, storage_error
 from auroral.model.checking import Checked
 from auroral.model.errors import AuroralError
+from auroral.node.storeddiagram import RunFolderError, diagram_words, load_diagram, pickled
+
+__all__ = ["RunFolder", "RunFolderError", "RunSettings"]
 
 FORMAT = 1
-TRUST = "a run folder holds a pickle, which can run any code: open only folders that you trust"
-
-
-class RunFolderError(AuroralError):
-    """A folder that is no run's, another run's, or one that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +89,7 @@ class RunFolder:
         _must_be_run(path)
         descriptor = _claim(path)
         try:
-            return RunFolder(path, _settings(path), _diagram(path), resumed=True, _lock=descriptor)
+            return RunFolder(path, _settings(path), load_diagram(path), resumed=True, _lock=descriptor)
         except BaseException:
             os.close(descriptor)
             raise
@@ -104,7 +98,7 @@ class RunFolder:
     def look(path: Path) -> RunFolder:
         """For reading only, also while another process runs. Trust the folder: see above."""
         _must_be_run(path)
-        return RunFolder(path, _settings(path), _diagram(path), resumed=True)
+        return RunFolder(path, _settings(path), load_diagram(path), resumed=True)
 
     def source(self, stream: str) -> Path:
         return self.path / "sources" / _file_name(stream)
@@ -142,18 +136,6 @@ class RunFolder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def diagram_words(checked: Checked) -> tuple[str, ...]:
-    """The diagram in lines of text, the same for the same meaning wherever it is written."""
-    diagram = checked.diagram
-    lines = [f"bucket {diagram.bucket}"]
-    lines += [f"input {i.stream} ({i.schema}) {i.stamp} late {i.late.value}" for i in diagram.inputs]
-    for box in diagram.boxes:
-        # Functions are shown with an address that differs from process to process.
-        spec = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(box.spec))
-        lines.append(f"box {box.name}: {', '.join(box.inputs)} -> {', '.join(box.outputs)}: {spec}")
-    return (*lines, *(f"output {o.stream}" for o in diagram.outputs))
 
 
 def _file_name(stream: str) -> str:
@@ -199,24 +181,12 @@ def _created(
     )
     try:
         replace_file(path / "diagram.txt", diagram.to_mermaid().encode())
-        replace_file(path / "diagram.pickle", _pickled(checked))
+        replace_file(path / "diagram.pickle", pickled(checked))
         # Last: with it the folder is a run's.
         replace_file(path / "run.json", settings.to_json())
     except OSError as error:
         raise storage_error(error, "the run's description", path) from error
     return RunFolder(path, settings, checked, _lock=descriptor)
-
-
-def _pickled(checked: Checked) -> bytes:
-    try:
-        content: bytes = cloudpickle.dumps(checked)
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
-        raise RunFolderError(
-            f"the diagram {checked.diagram.name!r} cannot be stored: {error}\n"
-            "    allowed: functions that use only values which can be pickled\n"
-            "    next: let functions open files, sockets and sessions themselves, not hold them"
-        ) from error
-    return content
 
 
 def _resumed(path: Path, checked: Checked, flush: bool, descriptor: int) -> RunFolder:
@@ -272,19 +242,3 @@ def _settings(path: Path) -> RunSettings:
         raise RunFolderError(
             f"{path / 'run.json'} cannot be read: {error}\n    next: restore it from a copy, or start a new run folder"
         ) from error
-
-
-def _diagram(path: Path) -> Checked:
-    file = path / "diagram.pickle"
-    try:
-        loaded = pickle.loads(file.read_bytes())
-    # Unpickling imports the user's modules, which may fail in any way.
-    except Exception as error:  # noqa: BLE001
-        raise RunFolderError(
-            f"{file} cannot be loaded: {type(error).__name__}: {error}\n"
-            f"    allowed: the modules that the diagram's functions are in can be imported; {TRUST}\n"
-            "    next: start where the run was started, or put those modules on PYTHONPATH"
-        ) from error
-    if not isinstance(loaded, Checked):
-        raise RunFolderError(f"{file} holds a {type(loaded).__name__}, not a diagram\n    next: {TRUST}")
-    return loaded

@@ -12,7 +12,7 @@ from auroral.edge.logindex import Part
 from auroral.edge.records import Kind
 from auroral.edge.refusals import Refused
 from auroral.edge.sourcelog import LogState, SourceLog
-from auroral.edge.stamping import StampError, Stamper
+from auroral.edge.stamping import Stamper, StampError
 from auroral.model.diagram import Input
 from auroral.node.ranges import SourceSpan
 
@@ -82,8 +82,14 @@ class Source:
         return sum(part.rows for part in self.parts(lo, hi))
 
     def next_row(self, stime: int) -> int | None:
-        """The first stime at or after `stime`, or a smaller one; None where there is none."""
-        return min((max(part.low, stime) for part in self.parts(stime)), default=None)
+        """The first stime at or after `stime`; None where there is none."""
+        parts = self.parts(stime)
+        found = [part.low for part in parts if part.low >= stime]
+        for part in parts:
+            if part.low < stime:
+                stimes = self.log.read_part(part).column(0).to_numpy()
+                found += [int(stimes[stimes >= stime].min())]
+        return min(found, default=None)
 
     def parts(self, lo: int | None = None, hi: int | None = None) -> list[Part]:
         with self._lock:

@@ -1,0 +1,142 @@
+"""Running diagrams from Python: `run`, `batch` and `verify`.
+
+with auroral.run(diagram) as app:
+    app.push("flows", [{"ts": 1, "bytes": 40}])
+    app.close("flows")
+    for event in app.subscribe("out"):
+        ...
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from auroral.edge.files import InputSpecError
+from auroral.engine.session import DEFAULT_MASTER, start_session
+from auroral.model.builder import DiagramBuilder, check
+from auroral.model.checking import Checked
+from auroral.model.diagram import Diagram
+from auroral.node.committing import check_new
+from auroral.node.evaluator import EngineEvaluator, Evaluator
+from auroral.node.feeds import PUSHED, Given, check_input, described, make_feed, refuse_unknown
+from auroral.node.handle import App, AppError
+from auroral.node.report import Report
+from auroral.node.runfolder import RunFolder
+from auroral.node.runner import Runner
+from auroral.node.verify import verify_folder
+from auroral.node.whole import Batch, run_whole
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["App", "AppError", "Batch", "Report", "batch", "run", "verify"]
+
+Inputs = Mapping[str, Given]
+Outputs = Mapping[str, str | os.PathLike[str]]
+
+
+def run(
+    diagram: Diagram | DiagramBuilder | Checked,
+    *,
+    inputs: Inputs | None = None,
+    outputs: Outputs | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    master: str = DEFAULT_MASTER,
+    session: SparkSession | None = None,
+    flush: bool = False,
+) -> App:
+    """Start a run, or go on with the one in `folder`. Returns at once; the work is done in threads.
+
+    `inputs` are paths (`"flows.csv"`, `"flows.csv@10x"`, `"-"`), tables or iterables of rows, by stream;
+    streams that are not among them get their rows from `App.push`. `outputs` are paths by stream. Without
+    `folder` the run is kept in a temporary one, which goes with the App. With `flush`, windows that are still
+    open when all input has ended are closed too.
+
+    A run folder holds a pickle of the diagram, which can run any code: go on only with folders you trust.
+    """
+    checked = _checked(diagram)
+    inputs = dict(inputs or {})
+    wanted = {stream: os.fspath(path) for stream, path in (outputs or {}).items()}
+    _check_names(checked, inputs, wanted)
+    place = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="auroral-run-"))
+    if not (place / "run.json").exists():
+        for source in checked.diagram.inputs:
+            if source.stream in inputs:
+                check_input(source, inputs[source.stream])
+        check_new(wanted.values())
+    named = {i.stream: described(inputs[i.stream]) if i.stream in inputs else PUSHED for i in checked.diagram.inputs}
+    claimed = RunFolder.claim(place, checked, named, wanted, flush)
+
+    def evaluator() -> Evaluator:
+        return EngineEvaluator(session or start_session(master), checked, claimed.empty_cache())
+
+    try:
+        runner = Runner(claimed, evaluator, wanted)
+    except BaseException:
+        _give_up(claimed)
+        raise
+    try:
+        feeds = [make_feed(runner.sources[stream], given, runner.clock) for stream, given in inputs.items()]
+    except BaseException:
+        runner.close()
+        raise
+    return App(runner, feeds, temporary=folder is None)
+
+
+def batch(
+    diagram: Diagram | DiagramBuilder | Checked,
+    inputs: Inputs,
+    outputs: Outputs | None = None,
+    *,
+    master: str = DEFAULT_MASTER,
+    session: SparkSession | None = None,
+    flush: bool = False,
+) -> Batch:
+    """The whole input as one plain Spark batch: no buckets, no slices. What a run gives must equal it.
+
+    Rows are stamped as a run stamps them. `outputs` are written in the formats that a run writes.
+    """
+    checked = _checked(diagram)
+    wanted = {stream: os.fspath(path) for stream, path in (outputs or {}).items()}
+    _check_names(checked, inputs, wanted)
+    missing = [i.stream for i in checked.diagram.inputs if i.stream not in inputs]
+    if missing:
+        raise InputSpecError(
+            f"a batch run needs all of its input, and there is none for {', '.join(map(repr, missing))}\n"
+            f"    next: add inputs for {', '.join(missing)}"
+        )
+    return run_whole(checked, inputs, wanted, lambda: session or start_session(master), flush)
+
+
+def verify(
+    folder: str | os.PathLike[str], session: SparkSession | None = None, *, master: str = DEFAULT_MASTER
+) -> Report:
+    """Whether a run's stable output equals one batch run over the rows that it logged.
+
+    The run folder's pickle is loaded, which can run any code: verify only folders that you trust.
+    """
+    path = Path(folder)
+    # Before Spark is started for nothing.
+    RunFolder.look(path)
+    return verify_folder(session or start_session(master), path)
+
+
+def _checked(diagram: Diagram | DiagramBuilder | Checked) -> Checked:
+    return (diagram if isinstance(diagram, Checked) else check(diagram)).runnable()
+
+
+def _check_names(checked: Checked, inputs: Inputs, outputs: Mapping[str, str]) -> None:
+    refuse_unknown("input", inputs, [i.stream for i in checked.diagram.inputs])
+    refuse_unknown("output", outputs, [o.stream for o in checked.diagram.outputs])
+
+
+def _give_up(claimed: RunFolder) -> None:
+    """A run that could not be set up leaves no folder behind that a mended one would stumble over."""
+    claimed.close()
+    if not claimed.resumed:
+        shutil.rmtree(claimed.path, ignore_errors=True)

@@ -1,0 +1,72 @@
+"""`auroral demo`: a small network-monitoring diagram over live traffic, shown as it runs, and then proved."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
+
+from auroral.commands.interrupts import noted
+from auroral.commands.options import add_json, add_master
+from auroral.commands.spark import failed_in_spark, session_for
+from auroral.commands.terminal import FINE, WRONG_INPUT, say, say_json
+from auroral.commands.watching import watching
+
+NAME = "demo"
+SUMMARY = "watch a network-monitoring diagram find a port scan in live traffic, and prove its output"
+EXAMPLE = """\
+  auroral demo
+  auroral demo --seconds 10 --json"""
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--seconds", type=_seconds, default=30.0, metavar="N", help="how long traffic is generated (30)"
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the traffic (1)")
+    parser.add_argument("--folder", metavar="DIR", help="where the run is kept; a temporary folder if left out")
+    add_master(parser)
+    add_json(parser)
+
+
+def run(args: Namespace) -> int:
+    # Here, since building the parser must not load Spark.
+    from auroral.app import verify
+    from auroral.demo import INTRODUCTION, last_alerts, live, start, warm_up
+
+    folder = Path(args.folder or tempfile.mkdtemp(prefix="auroral-demo-"))
+    if not args.json:
+        say(INTRODUCTION)
+    session = session_for(args.master, debug=args.debug)
+    warm_up(session)
+    with noted() as asked:
+        app = start(session, folder)
+        with watching(
+            sys.stdout, as_json=args.json, title="demo: network monitoring", extra=lambda: last_alerts(app)
+        ) as watch:
+            for _ in live(app, args.seconds, args.seed, asked):
+                watch(app.status)
+            while app.is_active:
+                app.await_termination(0.2)
+                watch(app.status)
+            watch(app.status, last=True)
+    if app.exception is not None:
+        raise failed_in_spark("the demo", app.exception)
+    report = verify(folder, session)
+    if args.json:
+        say_json({"event": "end", "folder": str(folder), "verify": report.to_json()}, indent=None)
+    else:
+        say("\n".join(last_alerts(app)))
+        say(f"\nNow the same rows in one plain batch run:\n{report.text}\n\nrun folder: {folder}")
+    return FINE if report.ok else WRONG_INPUT
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 1 <= seconds <= 86_400:
+        raise ArgumentTypeError(f"{text!r}; allowed are 1 to 86400 seconds")
+    return seconds

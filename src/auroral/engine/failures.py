@@ -1,0 +1,58 @@
+"""User code that throws: said with the name of the box and function and the range of buckets, not as a Spark stack trace.
+
+What is raised in a worker comes back as text inside Spark's own error, so the names travel in that text between two marks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from auroral.model.errors import AuroralError, Problem
+
+_OPEN, _CLOSE = "<auroral-failure>", "</auroral-failure>"
+_MARKED = re.compile(f"{_OPEN}(.*?){_CLOSE}", re.DOTALL)
+
+
+class UserCodeFailed(AuroralError):
+    """A function that the user wrote raised an error: the same rows will raise it again."""
+
+    def __init__(self, what: str, lo: int, hi: int):
+        self.what, self.lo, self.hi = what, lo, hi
+        problem = Problem(
+            f"{what}, in the buckets of stime [{lo}, {hi})",
+            next_step="mend the function, or filter out such rows before it; the rows are still in the log",
+        )
+        super().__init__(str(problem))
+
+
+def described(what: str, error: BaseException, given: Any = None) -> str:
+    """`what` failed, why, and with which values where they are short enough to be read."""
+    values = "" if given is None else f" of {given!r}"
+    if len(values) > 200:
+        values = values[:200] + "..."
+    return f"{what}{values} failed: {type(error).__name__}: {error}"
+
+
+def marked(what: str, error: BaseException, given: Any = None) -> RuntimeError:
+    """What a worker raises in the place of a user's error."""
+    return RuntimeError(f"{_OPEN}{described(what, error, given)}{_CLOSE}")
+
+
+def guarded(what: str, call: Callable[..., Any]) -> Callable[..., Any]:
+    """The user's function, with its name in whatever it raises."""
+
+    def function(*values: Any) -> Any:
+        try:
+            return call(*values)
+        except Exception as error:
+            raise marked(what, error, values) from error
+
+    return function
+
+
+def explained(error: BaseException, lo: int, hi: int) -> UserCodeFailed | None:
+    """The user's error inside a Spark error, or None where it is about something else."""
+    found = _MARKED.search(str(error))
+    return UserCodeFailed(found[1], lo, hi) if found is not None else None

@@ -1,0 +1,102 @@
+"""Writing what a range gave: the run's own outputs, then the user's, then the account. Resumed in that order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from auroral.edge.sinks import LINE_SUFFIXES, OutputError, Sink, StandardOutput, open_sink
+from auroral.edge.stamping import STIME
+from auroral.model.schema import Schema
+from auroral.node.account import Account
+from auroral.node.evaluator import Evaluated
+from auroral.node.outputlog import OutputLog
+from auroral.node.runfolder import RunFolder
+
+
+def check_new(paths: Iterable[str]) -> None:
+    """Refuse outputs that a new run could not write, before it makes any of them."""
+    for path in (Path(path) for path in paths if path != "-"):
+        if path.suffix.lower() not in (*LINE_SUFFIXES, ".parquet"):
+            open_sink(path, Schema(()))
+        there = any(path.iterdir()) if path.is_dir() else path.exists() and path.stat().st_size > 0
+        if there or path.with_name(path.name + ".commit").exists():
+            raise OutputError(
+                f"{path} is there already, and this is a new run\n"
+                "    allowed: a name that does not exist yet, or the output of the run that is resumed\n"
+                f"    next: choose another output, remove {path} and its .commit, or resume the run's folder"
+            )
+
+
+class Outputs:
+    """All outputs of a run. The run's own copy is the measure: the user's files are brought up to it."""
+
+    def __init__(self, folder: RunFolder, wanted: Mapping[str, str]):
+        self.folder = folder
+        self.account = Account.load(folder.account)
+        self.logs: dict[str, OutputLog] = {}
+        self._sinks: dict[str, Sink] = {}
+        streams = folder.checked.streams
+        with ExitStack() as opened:
+            for output in folder.checked.diagram.outputs:
+                schema = streams[output.stream].schema
+                log = OutputLog.open(folder.output(output.stream), schema, folder.settings.run)
+                opened.callback(log.close)
+                self.logs[output.stream] = log
+            for stream, path in wanted.items():
+                sink = open_sink(path, streams[stream].schema, owner=folder.settings.run)
+                opened.callback(sink.close)
+                self._sinks[stream] = sink
+                self._catch_up(sink, self.logs[stream])
+            self._opened = opened.pop_all()
+
+    @property
+    def rows(self) -> dict[str, int]:
+        return {stream: log.rows for stream, log in self.logs.items()}
+
+    def begin(self, start: int) -> None:
+        """The run's first bucket, durable before anything is given out."""
+        self.account = replace(self.account, start=start, frontier=start)
+        self.account.save(self.folder.account)
+
+    def commit(self, lo: int, hi: int, result: Evaluated) -> dict[str, int]:
+        """Make a range's rows and counts durable; gives the rows of each output that were new."""
+        written = {}
+        for stream, log in self.logs.items():
+            rows = result.outputs[stream]
+            written[stream] = log.append(lo, hi, rows)
+            if stream in self._sinks:
+                self._sinks[stream].append(lo, hi, rows)
+        self.account = self.account.evaluated(hi, result.rows_in, result.counts)
+        self.account.save(self.folder.account)
+        return written
+
+    def note_end(self, end: int | None) -> None:
+        """All input has ended, at this boundary. Durable before anything behind it is given out."""
+        if end != self.account.end:
+            self.account = replace(self.account, end=end)
+            self.account.save(self.folder.account)
+
+    def finish(self) -> None:
+        if not self.account.finished:
+            self.account = replace(self.account, finished=True)
+            self.account.save(self.folder.account)
+
+    def close(self) -> None:
+        self._opened.close()
+
+    def _catch_up(self, sink: Sink, log: OutputLog) -> None:
+        """A user's file that lags behind, or is new, gets from the run's own copy what it lacks."""
+        if log.frontier is None:
+            return
+        if isinstance(sink, StandardOutput):
+            # Nobody knows what was read of a pipe: it goes on with what is new.
+            sink.frontier = log.frontier
+            return
+        low = self.account.start if sink.frontier is None else sink.frontier
+        assert low is not None, "outputs have rows only after the first bucket was chosen"
+        for high, rows in log.ranges(low):
+            sink.append(low, high, rows.rename_columns([STIME, *log.schema.names]))
+            low = high

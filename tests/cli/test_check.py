@@ -1,0 +1,134 @@
+"""`auroral check`, as far as it needs no Spark."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import EXAMPLES, Call
+
+WRONG = """
+import auroral
+
+d = auroral.diagram("wrong")
+a = d.input("a", "ts timestamp, host string, ms int", stime="ts")
+a.filter("slow", "mss > 100").output()
+a.map("half", {"h": "host / 2"}).output()
+"""
+
+
+@pytest.mark.parametrize("file", ["netmon.py", "grid.xml"])
+def test_the_examples_are_fine(file: str, auroral: Call) -> None:
+    ended = auroral("check", EXAMPLES / file)
+    assert ended.code == 0
+    assert "fine, and runs" in ended.out
+    assert "buckets (" in ended.out
+
+
+def test_a_deployment_is_checked_against_the_diagrams_beside_it(auroral: Call) -> None:
+    fits = auroral("check", EXAMPLES / "grid.xml", EXAMPLES / "grid-deploy.xml")
+    assert fits.code == 0
+    assert "grid-deploy.xml: deployment: fine" in fits.out
+    other = auroral("check", EXAMPLES / "netmon.py", EXAMPLES / "grid-deploy.xml")
+    assert other.code == 1
+    assert "unknown query 'Watch'" in other.out
+    alone = auroral("check", EXAMPLES / "grid-deploy.xml")
+    assert alone.code == 0
+    assert "no diagram is given with it" in alone.out
+
+
+def test_all_problems_at_once_with_place_and_next_step(auroral: Call, tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text(WRONG)
+    ended = auroral("check", "wrong.py")
+    assert ended.code == 1
+    assert "wrong.py:6, step 'slow'" in ended.out
+    assert "did you mean 'ms'?" in ended.out
+    assert "wrong.py:7, step 'half'" in ended.out
+    assert "Traceback" not in ended.out + ended.err
+
+
+def test_json(auroral: Call, tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text(WRONG)
+    ended = auroral("check", "--json", EXAMPLES / "netmon.py", "wrong.py")
+    found = json.loads(ended.out)
+    assert (ended.code, found["ok"]) == (1, False)
+    good, bad = found["results"]
+    assert (good["ok"], good["runs"], good["class"], good["bucket_us"]) == (True, True, "window", 1_000_000)
+    boxes = {box["name"]: box for box in good["boxes"]}
+    assert boxes["connections"]["inputs"][0] == {"stream": "oslo", "required": False}
+    assert boxes["per source"]["horizon_buckets"] == 11
+    assert [p["line"] for p in bad["problems"]] == [6, 7]
+    assert set(bad["problems"][0]) == {"what", "file", "line", "element", "allowed", "next"}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x = 1\n", "defines no diagram"),
+        ("import nowhere_at_all\n", "bad.py:1: the program stops with ModuleNotFoundError"),
+        ("x = (\n", "bad.py:1: this is not Python"),
+        ("\n1 / 0\n", "bad.py:2: the program stops with ZeroDivisionError"),
+        ("raise SystemExit(0)\n", "stops with SystemExit: 0"),
+        ("import auroral\nd = auroral.diagram('d', bucket=3)\n", "bad.py:2, diagram 'd': bucket=3"),
+    ],
+)
+def test_programs_that_go_wrong(text: str, told: str, auroral: Call, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(text)
+    ended = auroral("check", "bad.py")
+    assert ended.code == 1
+    assert told in ended.out
+    assert "Traceback" not in ended.out + ended.err
+
+
+@pytest.mark.parametrize("content", ["", "no xml", "<borealis>", "<other/>", "<borealis><box/></borealis>", "\0"])
+def test_xml_that_is_none(content: str, auroral: Call, tmp_path: Path) -> None:
+    (tmp_path / "bad.xml").write_text(content)
+    ended = auroral("check", "bad.xml")
+    assert ended.code == 1
+    assert "bad.xml" in ended.out
+    assert "Traceback" not in ended.out + ended.err
+
+
+def test_a_file_that_is_not_there(auroral: Call, tmp_path: Path) -> None:
+    (tmp_path / "there.xml").touch()
+    ended = auroral("check", "their.xml")
+    assert ended.code == 1
+    assert "cannot be read" in ended.out and "there.xml" in ended.out
+
+
+def test_a_program_may_print_and_import_what_is_beside_it(auroral: Call, tmp_path: Path) -> None:
+    (tmp_path / "beside_it.py").write_text("SCHEMA = 'v int'\n")
+    (tmp_path / "d.py").write_text(
+        "import auroral\nfrom beside_it import SCHEMA\nprint('hello')\n"
+        "d = auroral.diagram('d')\nd.input('a', SCHEMA).filter('f', 'v > 1').output()\n"
+        "if __name__ == '__main__':\n    raise AssertionError\n"
+    )
+    ended = auroral("check", "--json", "d.py")
+    assert ended.code == 0
+    assert json.loads(ended.out)["results"][0]["name"] == "d"
+    assert "hello" in ended.err
+
+
+def test_stime(auroral: Call) -> None:
+    ended = auroral("check", "--json", EXAMPLES / "grid.xml", "--stime", "North=sec:ms")
+    streams = {stream["name"]: stream for stream in json.loads(ended.out)["results"][0]["streams"]}
+    assert streams["north"]["stime_field"] == "sec"
+    assert auroral("check", EXAMPLES / "grid.xml", "--stime", "Nroth=sec").code == 2
+    assert auroral("check", EXAMPLES / "grid.xml", "--stime", "north").code == 2
+    assert auroral("check", EXAMPLES / "grid.xml", "--stime", "north=sec:h").code == 2
+    assert auroral("check", EXAMPLES / "netmon.py", "--stime", "oslo=ts:ms").code == 2
+    unknown = auroral("check", EXAMPLES / "grid.xml", "--stime", "north=sek")
+    assert unknown.code == 1 and "did you mean 'sec'" in unknown.out
+
+
+def test_what_does_not_run_yet_is_said(auroral: Call, tmp_path: Path) -> None:
+    (tmp_path / "later.xml").write_text(
+        '<borealis><schema name="s"><field name="t" type="int"/></schema><input stream="a" schema="s"/>'
+        '<output stream="b" schema="s"/><query name="q"><box name="w" type="waitfor"><in stream="a"/>'
+        '<in stream="a"/><out stream="b"/><parameter name="predicate" value="t = 1"/>'
+        '<parameter name="timeout" value="5"/></box></query></borealis>'
+    )
+    ended = auroral("check", "later.xml")
+    assert ended.code == 0
+    assert "does not run yet" in ended.out and "waitfor" in ended.out
+    assert auroral("explain", "later.xml").code == 0

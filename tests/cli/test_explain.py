@@ -1,0 +1,69 @@
+"""`auroral explain`: needs no Spark."""
+
+import json
+import sys
+from pathlib import Path
+
+from cli.conftest import EXAMPLES, Call
+
+TWO = """
+import auroral
+
+one, two = auroral.diagram("one"), auroral.diagram("two")
+one.input("a", "k string, v double").running("totals", {"total": "sum(v)"}, by=["k"]).output()
+two.input("a", "k string, v double").apply("same", lambda df: df, schema="k string, v double").output()
+"""
+
+
+def test_parts(auroral: Call) -> None:
+    ended = auroral("explain", EXAMPLES / "netmon.py")
+    assert ended.code == 0
+    for part in ("flowchart LR", "Boxes", "Ports", "Streams", "Kept edges", "Spark SQL"):
+        assert part in ended.out
+    assert "-- box busy (filter: connections > 20)" in ended.out
+    assert "per source@slices  partial aggregates, in slices of time  10s before the bucket" in ended.out
+    assert ended.out.rstrip().endswith("FROM `alerts`")
+
+
+def test_json_has_a_whole_statement_for_each_output(auroral: Call) -> None:
+    ended = auroral("explain", "--json", EXAMPLES / "grid.xml")
+    (found,) = json.loads(ended.out)["diagrams"]
+    assert list(found["sql"]) == ["deviations"]
+    assert found["sql"]["deviations"].startswith("WITH `north` AS (")
+    assert {"edge": "mean@slices", "what": "partial aggregates, in slices of time", "past_us": 60_000_000} in found[
+        "kept"
+    ]
+
+
+def test_batch_is_plain(auroral: Call) -> None:
+    ended = auroral("explain", "--batch", EXAMPLES / "grid.xml")
+    assert ended.code == 0
+    assert "@slices" not in ended.out
+
+
+def test_several_diagrams_folds_and_functions(auroral: Call, tmp_path: Path) -> None:
+    (tmp_path / "two.py").write_text(TWO)
+    both = auroral("explain", "two.py")
+    assert "diagram one: class fold" in both.out and "diagram two: class window" in both.out
+    assert "all of the past" in both.out and "totals@state" in both.out
+    assert "`totals` is not SQL but a scan in Python, over `a`" in both.out
+    assert "`same` is not SQL but the function itself, over `a`" in both.out
+    chosen = auroral("explain", "two.py", "--diagram", "two")
+    assert "diagram one" not in chosen.out
+    assert auroral("explain", "two.py", "--diagram", "tow").code == 2
+
+
+def test_a_deployment_has_no_sql(auroral: Call) -> None:
+    ended = auroral("explain", EXAMPLES / "grid-deploy.xml")
+    assert ended.code == 1
+    assert "is a deployment" in ended.err
+
+
+def test_neither_check_nor_explain_loads_spark(process: Call) -> None:
+    code = "import sys; from auroral.cli import main; main(sys.argv[1:]); print('pyspark' in sys.modules)"
+    import subprocess
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, "explain", str(EXAMPLES / "netmon.py")], capture_output=True, text=True
+    )
+    assert done.stdout.splitlines()[-1] == "False"

@@ -1,0 +1,97 @@
+"""The program as a user meets it: processes of their own, real Spark."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from cli.conftest import EXAMPLES, PROGRAM, Call
+
+pytestmark = pytest.mark.spark
+
+GRID = EXAMPLES / "grid.xml"
+INPUTS = ("--input", f"North={EXAMPLES / 'north.csv'}", "--input", f"south={EXAMPLES / 'south.csv'}")
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def test_run_batch_verify_and_a_tampered_run(process: Call, tmp_path: Path) -> None:
+    ran = process("run", GRID, *INPUTS, "--output", "deviations=run.jsonl", "--folder", "r", "--bucket", "20s")
+    assert ran.code == 0, ran.err
+    assert "auroral verify r" in ran.out
+    places = {json.loads(line)["place"] for line in lines(tmp_path / "run.jsonl")}
+    assert places == {"Alta", "Pavia"}
+
+    done = process("batch", GRID, *INPUTS, "--output", "deviations=batch.jsonl", "--bucket", "20s", "--json")
+    assert done.code == 0, done.err
+    assert lines(tmp_path / "batch.jsonl") == lines(tmp_path / "run.jsonl")
+    assert json.loads(done.out)["rows"] == {"deviations": len(lines(tmp_path / "run.jsonl"))}
+
+    proved = process("verify", "r")
+    assert proved.code == 0, proved.err
+    assert "verified" in proved.out
+
+    part = next((tmp_path / "r" / "outputs").rglob("part-*.parquet"))
+    rows = pq.read_table(pa.BufferReader(part.read_bytes()))
+    changed = pa.array([value + 1 for value in rows.column("hertz").to_pylist()])
+    pq.write_table(rows.set_column(rows.schema.get_field_index("hertz"), "hertz", changed), part)
+    tampered = process("verify", "r", "--json")
+    assert tampered.code == 1
+    assert "Traceback" not in tampered.err
+
+
+def test_ctrl_c_leaves_a_run_that_goes_on(process: Call, tmp_path: Path) -> None:
+    paced = [argument + "@10x" if "=" in argument else argument for argument in INPUTS]
+    command = ["run", str(GRID), *paced, "--output", "deviations=out.csv", "--folder", "r", "--json"]
+    with subprocess.Popen(
+        [*PROGRAM, *command], cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=dict(os.environ)
+    ) as running:
+        assert running.stdout is not None
+        for line in running.stdout:
+            if json.loads(line)["frontier"] is not None:
+                break
+        running.send_signal(signal.SIGINT)
+        rest = running.stdout.read()
+    assert running.returncode == 0
+    end = json.loads(rest.splitlines()[-1])
+    assert (end["event"], end["finished"], end["stopped"]) == ("end", False, True)
+
+    resumed = process("run", "--resume", "r", "--json")
+    assert resumed.code == 0, resumed.err
+    assert json.loads(resumed.out.splitlines()[-1])["finished"]
+    seen = lines(tmp_path / "out.csv")
+    assert len(seen) > 1 and len(seen) == len(set(seen))
+    assert process("verify", "r").code == 0
+
+
+def test_demo(process: Call) -> None:
+    ended = process("demo", "--seconds", "5")
+    assert ended.code == 0, ended.err
+    assert "verified: the run's stable output equals one batch run" in ended.out
+    assert "alert: 10.66.6.6" in ended.out
+    assert "run folder: " in ended.out
+
+
+def test_determinism_names_the_box(process: Call, tmp_path: Path) -> None:
+    (tmp_path / "d.py").write_text(
+        "import auroral\n"
+        "d = auroral.diagram('d')\n"
+        "a = d.input('a', 'ts timestamp, k string, v int', stime='ts')\n"
+        "def any_of(rows):\n"
+        "    return rows.groupBy('k').agg({'v': 'first'}).withColumnRenamed('first(v)', 'v')\n"
+        "def most(rows):\n"
+        "    return rows.groupBy('k').agg({'v': 'max'}).withColumnRenamed('max(v)', 'v')\n"
+        "a.apply('any', any_of, schema='k string, v int').output()\n"
+        "a.apply('most', most, schema='k string, v int').output()\n"
+    )
+    ended = process("check", "--determinism", "--json", "d.py")
+    assert ended.code == 1, ended.err
+    (found,) = json.loads(ended.out)["results"]
+    assert [p["line"] for p in found["determinism"]["differences"]] == [8]

@@ -1,0 +1,145 @@
+"""Functions of DataFrames on Spark: what they see, where their results lie, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from auroral.engine.evaluate import Engine
+from auroral.model.boxes.apply import Apply
+from auroral.model.boxes.stateless import Filter
+from auroral.model.diagram import Box
+from auroral.model.errors import DiagramError
+from auroral.model.schema import schema
+from engine.evaluators import by_buckets
+from engine.running import checked_diagram, rows, run_all
+
+pytestmark = pytest.mark.spark
+
+GIVEN = rows((1, 1), (1, 1), (12, 2), (38, 3), (39, None))
+OTHER = rows((2, 1), (25, 2))
+
+
+def total(frame):
+    from pyspark.sql import functions as sf
+
+    return frame.agg(sf.sum("v").alias("v"))
+
+
+def total_of_rows(given):
+    values = [row.values[0] for row in given if row.values[0] is not None]
+    return [(None, (sum(values) if values else None,))]
+
+
+def same_rows(given):
+    return [(row.stime, row.values) for row in given]
+
+
+def joined_rows(given, other):
+    return [(row.stime, row.values) for row in given if row.values[0] in [o.values[0] for o in other]]
+
+
+@pytest.fixture(scope="module")
+def outcome(spark, tmp_path_factory):
+    fields = schema("v int")
+    boxes = [
+        Box("bucket", Apply(total, fields), ("s",), ("bucket",)),
+        Box("horizon", Apply(total, fields, past=9), ("s",), ("horizon",)),
+        Box("free", Apply(lambda frame: frame, fields, past=30, cut_free=True), ("s",), ("free",)),
+        Box("distinct", Apply(lambda frame: frame.dropDuplicates(), fields, past=0), ("s",), ("distinct",)),
+        Box("two", Apply(lambda a, b: a.join(b.select("v"), "v", "left_semi"), fields, 30), ("s", "o"), ("two",)),
+        Box("after", Filter(("v > 1",)), ("horizon",), ("after",)),
+        Box("again", Apply(total, fields, past=20), ("after",), ("again",)),
+    ]
+    functions = {
+        "bucket": total_of_rows,
+        "horizon": total_of_rows,
+        "free": same_rows,
+        "distinct": lambda given: list(dict.fromkeys(same_rows(given))),
+        "two": joined_rows,
+        "again": total_of_rows,
+    }
+    checked = checked_diagram({"s": "v int", "o": "v int"}, boxes)
+    return run_all(spark, tmp_path_factory.mktemp("apply"), checked, {"s": GIVEN, "o": OTHER}, 60, functions)
+
+
+def test_results_without_stime_lie_at_the_buckets_end(outcome):
+    assert outcome.outputs["bucket"] == [(9, 2), (19, 2), (39, 3)]
+
+
+def test_a_function_sees_its_horizon(outcome):
+    assert outcome.outputs["horizon"] == [(9, 2), (19, 4), (29, 2), (39, 3), (49, 3)]
+
+
+def test_rows_of_the_past_are_not_given_again(outcome):
+    assert outcome.outputs["free"] == [(1, 1), (1, 1), (12, 2), (38, 3), (39, None)]
+    assert outcome.outputs["distinct"] == [(1, 1), (12, 2), (38, 3), (39, None)]
+
+
+def test_two_inputs(outcome):
+    assert outcome.outputs["two"] == [(1, 1), (1, 1)]
+
+
+def run_apply(spark, folder, spec):
+    checked = checked_diagram({"s": "v int"}, [Box("mine", spec, ("s",), ("o",))])
+    return by_buckets(spark, checked, {"s": GIVEN}, [0, 40], folder)
+
+
+def test_a_missing_column_is_named(spark, tmp_path):
+    spec = Apply(lambda frame: frame.selectExpr("v AS w", "1 AS u"), schema("v int, u int"))
+    with pytest.raises(
+        DiagramError, match=r"(?s)box 'mine'.*gives the columns w, u, without v.*stime and v int, u int"
+    ):
+        run_apply(spark, tmp_path, spec)
+
+
+def test_a_column_of_another_type_is_refused_not_cast(spark, tmp_path):
+    """A string where a number is declared would silently become NULL."""
+    spec = Apply(lambda frame: frame.selectExpr("stime", "'x' AS v"), schema("v int"))
+    with pytest.raises(DiagramError, match=r"(?s)box 'mine'.*column 'v' is a string.*int"):
+        run_apply(spark, tmp_path, spec)
+
+
+def test_a_narrower_number_is_taken(spark, tmp_path):
+    spec = Apply(lambda frame: frame.selectExpr("stime", "CAST(v AS SMALLINT) AS v"), schema("v int"))
+    assert run_apply(spark, tmp_path, spec).outputs["o"] == [(1, 1), (1, 1), (12, 2), (38, 3), (39, None)]
+
+
+def test_cut_free_needs_stimes(spark, tmp_path):
+    spec = Apply(lambda frame: frame.select("v"), schema("v int"), cut_free=True)
+    with pytest.raises(DiagramError, match=r"box 'mine' is cut_free, but its function gives no stime"):
+        run_apply(spark, tmp_path, spec)
+
+
+def test_a_function_that_throws_is_named_with_its_range(spark, tmp_path):
+    def broken(frame):
+        raise KeyError("no such thing")
+
+    with pytest.raises(Exception, match=r"(?s)box 'mine'.*broken.*no such thing.*\[0, 10\)") as caught:
+        run_apply(spark, tmp_path, Apply(broken, schema("v int")))
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_what_is_no_data_frame_is_refused(spark, tmp_path):
+    with pytest.raises(DiagramError, match=r"(?s)box 'mine'.*gives a NoneType.*a DataFrame"):
+        run_apply(spark, tmp_path, Apply(lambda frame: None, schema("v int")))
+
+
+def test_an_engine_goes_on_after_a_failed_range(spark, tmp_path):
+    """What failed leaves no half of a range behind: once the cause is gone, the same range gives its rows."""
+    well = {"fixed": False}
+
+    def moody(frame):
+        if not well["fixed"]:
+            raise ValueError("not today")
+        return frame
+
+    boxes = [Box("mine", Apply(moody, schema("v int"), 5), ("s",), ("o",))]
+    engine = Engine(spark, checked_diagram({"s": "v int"}, boxes), tmp_path)
+    from auroral.engine.edgelog import STABLE, Segment
+    from engine.evaluators import shown, source_table
+
+    engine.offer("s", Segment(0, 40, STABLE, len(GIVEN), source_table(engine.source("s"), GIVEN)))
+    with pytest.raises(Exception, match="not today"):
+        engine.evaluate(0, 40)
+    well["fixed"] = True
+    assert len(shown(engine.evaluate(0, 40).outputs["o"].load(engine.small.outputs[0]))) == len(GIVEN)

@@ -1,0 +1,72 @@
+"""Run as a program: a small diagram on the Spark at the address given, its outcome on standard output as JSON.
+
+A process of its own for each address: a Python process can hold a classic session or a remote one, not both.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import auroral
+from auroral.engine.session import start_session
+from auroral.model.aggregates import aggregate_function
+from auroral.model.checking import Checked
+from auroral.model.expression import Functions
+from auroral.model.expression.functions import make_function
+from engine.evaluators import Outcome, by_batch, by_buckets
+from engine.running import rows
+
+KEYS = ["a", "b", "ß"]
+UNTIL = 60
+SOURCES = {
+    "left": rows(*((i, i, KEYS[i % 3], 0.1 * i) for i in range(0, 50, 2))),
+    "right": rows(*((i, i, KEYS[i % 2], 1e300 if i == 9 else float(i)) for i in range(0, 50, 3))),
+}
+
+
+def small_diagram() -> Checked:
+    """A step of each sort: SQL, slices, join history, a fold, user code in workers, a function of DataFrames."""
+
+    def joined(state: str, key: str) -> str:
+        return state + key
+
+    aggregate_function("spelled", init=lambda: "", incr=joined, final=lambda state: state, returns="string")
+    functions = Functions().plus(make_function("shout", lambda text: text.upper() + "!", "string", "string"))
+    d = auroral.diagram("sessions", bucket="10us")
+    left = d.input("left", "t long, k string, x double", stime="t", unit="us")
+    right = d.input("right", "t long, k string, x double", stime="t", unit="us")
+    both = left.union("both", right)
+    both.aggregate("windows", {"n": "count()", "s": "sum(x)"}, window="25us", advance="5us", by=["k"]).output()
+    both.filter("some", "x > 1.0").running("total", {"s": "sum(x)", "m": "max(x)"}, by=["k"]).output()
+    both.aggregate("words", {"w": "spelled(k)"}, window="20us").output()
+    columns = {"k": "shout(left.k)", "gap": "left.x - right.x"}
+    left.join("pairs", right, on="left.k = right.k", within="7us", columns=columns, how="left").output()
+    left.apply("top", lambda frame: frame.groupBy("k").max("x").toDF("k", "x"), schema="k string, x double").output()
+    return d.check(functions)
+
+
+def main(address: str, folder: Path) -> None:
+    spark = start_session(address, memory="1g", partitions=2)
+    checked = small_diagram()
+    found = {
+        "small": by_buckets(spark, checked, SOURCES, [0, 30, 60], folder / "small"),
+        "large": by_buckets(spark, checked, SOURCES, [0, 60], folder / "large", small_limit=0),
+        "batch": by_batch(spark, checked, SOURCES, UNTIL, folder / "batch"),
+    }
+    spark.stop()
+    sys.stdout.write(json.dumps({name: as_json(outcome) for name, outcome in found.items()}) + "\n")
+
+
+def as_json(outcome: Outcome) -> dict[str, Any]:
+    return {name: [list(map(_text, row)) for row in given] for name, given in outcome.outputs.items()}
+
+
+def _text(value: Any) -> Any:
+    return value.hex() if isinstance(value, float) else value
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

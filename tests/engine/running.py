@@ -1,0 +1,62 @@
+"""Directed vectors on Spark: many boxes side by side in one diagram, so that all of them share a few jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from auroral.model.checking import Checked, check
+from auroral.model.diagram import Box, Diagram, Input, Output, Query, Stamp
+from auroral.model.schema import schema
+from auroral.reference.rows import Row
+from engine.evaluators import Outcome, assert_same, by_batch, by_buckets, by_reference
+
+
+def rows(*given: tuple[Any, ...]) -> list[Row]:
+    """(stime, column, ...) tuples as a source's rows, in the order of arrival."""
+    return [Row(stime, tuple(values), (seq,)) for seq, (stime, *values) in enumerate(given)]
+
+
+def checked_diagram(
+    inputs: Mapping[str, str],
+    boxes: Sequence[Box],
+    outputs: Sequence[str] | None = None,
+    bucket: int = 10,
+    stamps: Mapping[str, Stamp] | None = None,
+) -> Checked:
+    """`inputs` are DDL by stream; without `outputs`, every stream that a box makes is one."""
+    made = outputs if outputs is not None else [stream for box in boxes for stream in box.outputs]
+    diagram = Diagram(
+        "test",
+        inputs=tuple(Input(name, schema(ddl), (stamps or {}).get(name)) for name, ddl in inputs.items()),
+        outputs=tuple(Output(name) for name in made),
+        queries=(Query("q", tuple(boxes)),),
+        bucket=bucket,
+    )
+    return check(diagram)
+
+
+def run_all(
+    spark: Any,
+    folder: Path,
+    checked: Checked,
+    sources: Mapping[str, Sequence[Row]],
+    until: int,
+    functions: Mapping[str, Any] | None = None,
+    first: int | None = None,
+) -> Outcome:
+    """The outcome, once bucketed Spark (cut in two ways), batch Spark and the reference have agreed on it."""
+    bucket = checked.diagram.bucket
+    lowest = min((row.stime for given in sources.values() for row in given), default=0)
+    begin = first if first is not None else lowest // bucket * bucket
+    ends = range(begin, until + 1, bucket)
+    assert ends[-1] == until
+    middle = ends[len(ends) // 2]
+    expected = by_reference(checked, sources, until, functions)
+    found = by_buckets(spark, checked, sources, [begin, middle, until], folder / "small")
+    assert_same(expected, found)
+    large = by_buckets(spark, checked, sources, [begin, until], folder / "large", small_limit=0)
+    assert_same(expected, large)
+    assert_same(expected, by_batch(spark, checked, sources, until, folder / "batch"))
+    return expected

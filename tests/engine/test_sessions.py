@@ -1,0 +1,140 @@
+"""The same diagram on a local session, a `spark://` master with a worker, and a Spark Connect server."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from auroral.engine.java import ensure_java
+from auroral.reference.evaluate import evaluate
+from engine.evaluators import Outcome
+from engine.one_session import SOURCES, UNTIL, as_json, small_diagram
+
+pytestmark = pytest.mark.spark
+
+TESTS = Path(__file__).parent.parent
+PATIENCE = 180
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def environment() -> dict[str, str]:
+    import pyspark
+
+    ensure_java()
+    return {
+        **os.environ,
+        "PYTHONPATH": str(TESTS),
+        "SPARK_HOME": str(Path(pyspark.__file__).parent),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_NO_DAEMONIZE": "1",
+    }
+
+
+@contextmanager
+def server(log: Path, port: int, *command: str) -> Iterator[None]:
+    """A process of Spark's own, listening on `port`; it and its children end with the block."""
+    with log.open("wb") as opened:
+        process = subprocess.Popen(
+            [f"{environment()['SPARK_HOME']}/bin/{command[0]}", *command[1:]],
+            stdout=opened,
+            stderr=subprocess.STDOUT,
+            env=environment(),
+            cwd=log.parent,
+            start_new_session=True,
+        )
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not listening(port):
+            assert process.poll() is None, f"{command} ended:\n{log.read_text()[-3000:]}"
+            assert time.monotonic() < deadline, f"{command} does not listen:\n{log.read_text()[-3000:]}"
+            time.sleep(0.2)
+        yield
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(20)
+
+
+def listening(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
+
+
+def outcome_at(address: str, folder: Path) -> dict[str, dict[str, list]]:
+    program = [sys.executable, "-m", "engine.one_session", address, str(folder)]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=PATIENCE * 2, env=environment(), check=False)
+    assert done.returncode == 0, f"{address}:\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def expected() -> dict[str, list]:
+    def top(rows):
+        keys = dict.fromkeys(row.values[1] for row in rows)
+        return [(None, (key, max(row.values[2] for row in rows if row.values[1] == key))) for key in keys]
+
+    checked = small_diagram()
+    result = evaluate(checked, SOURCES, UNTIL, functions={"top": top})
+    outputs = {o.stream: [(r.stime, *r.values) for r in result.streams[o.stream]] for o in checked.diagram.outputs}
+    shown = as_json(Outcome(outputs, {}))
+    assert all(shown.values())
+    return shown
+
+
+def assert_all(found: dict[str, dict[str, list]], expected: dict[str, list]) -> None:
+    assert found.keys() == {"small", "large", "batch"}
+    for path, outputs in found.items():
+        for name, rows in expected.items():
+            assert outputs[name] == rows, f"{path}: {name}"
+
+
+def test_a_local_session(tmp_path, expected):
+    assert_all(outcome_at("local[2]", tmp_path), expected)
+
+
+def test_a_standalone_master(tmp_path, expected):
+    port, ui, worker_port, worker_ui = (free_port() for _ in range(4))
+    master = f"spark://127.0.0.1:{port}"
+    run = ("spark-class", "org.apache.spark.deploy.master.Master")
+    work = ("spark-class", "org.apache.spark.deploy.worker.Worker")
+    with (
+        server(tmp_path / "master.log", port, *run, "-h", "127.0.0.1", "-p", str(port), "--webui-port", str(ui)),
+        server(
+            *(tmp_path / "worker.log", worker_port, *work, "-h", "127.0.0.1", "-p", str(worker_port)),
+            *("--webui-port", str(worker_ui), "-c", "2", "-m", "2g", "-d", str(tmp_path / "work"), master),
+        ),
+    ):
+        assert_all(outcome_at(master, tmp_path), expected)
+    assert any((tmp_path / "work").iterdir()), "no executor ran on the worker"
+
+
+def test_a_connect_server(tmp_path, expected):
+    port = free_port()
+    settings = ["--conf", f"spark.connect.grpc.binding.port={port}", "--conf", "spark.ui.enabled=false"]
+    settings += ["--conf", "spark.connect.grpc.binding.address=127.0.0.1", "--driver-memory", "1g"]
+    connect = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    with server(
+        tmp_path / "connect.log",
+        port,
+        *("spark-submit", "--class", connect, "--name", "connect", "--master", "local[2]", *settings, "spark-internal"),
+    ):
+        assert_all(outcome_at(f"sc://localhost:{port}", tmp_path), expected)
