@@ -63,13 +63,13 @@ def run(
     inputs = dict(inputs or {})
     wanted = {stream: os.fspath(path) for stream, path in (outputs or {}).items()}
     _check_names(checked, inputs, wanted)
-    place = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="auroral-run-"))
-    if not (place / "run.json").exists():
+    if folder is None or not (Path(folder) / "run.json").exists():
         for source in checked.diagram.inputs:
             if source.stream in inputs:
                 check_input(source, inputs[source.stream])
         check_new(wanted.values())
     named = {i.stream: described(inputs[i.stream]) if i.stream in inputs else PUSHED for i in checked.diagram.inputs}
+    place = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="auroral-run-"))
     claimed = RunFolder.claim(place, checked, named, wanted, flush)
 
     def evaluator() -> Evaluator:

@@ -177,10 +177,11 @@ class _Drawing:
 
     def _window(self, buckets: float = 4) -> tuple[int, int]:
         size = self._length(buckets)
-        whole = [a for a in {size, size // 2, size // 3, self.bucket, random_part(self.random, size)} if 0 < a <= size]
+        parts = {size, size // 2, size // 3, self.bucket, self.random.randint(1, size)}
+        whole = [a for a in {part // self.scale * self.scale for part in parts} if 0 < a <= size]
         advance = self.random.choice(sorted(whole))
         # Each row lies in size / advance windows: keep that small.
-        return size, max(advance, -(-size // 40))
+        return size, max(advance, -(-size // 40 // self.scale) * self.scale)
 
     def _by(self, stream: Stream) -> list[str]:
         usable = [n for n in self._names(stream) if n in ("k", "g", "i", "c", "d", "f")]
@@ -397,10 +398,6 @@ class _Drawing:
             random.choice([None, Decimal("0.00"), Decimal("-1.25"), Decimal("9999999999.99")]),
             random.choice([True, False, None]),
         )
-
-
-def random_part(random: Random, size: int) -> int:
-    return random.randint(1, size)
 
 
 def per_key_frame(frame: Any) -> Any:

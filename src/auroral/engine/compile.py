@@ -312,7 +312,8 @@ class Compiler:
                 continue
             source = checked.box.inputs[typed.data_ports.index(port)]
             items = [*self.head(source, target), *columns(self.stream(source).schema.names)]
-            ctes.append(Cte(target, select(items, quoted(source))))
+            pause = f"WHERE java_method('java.lang.Thread', 'sleep', {typed.cost_ms}L) IS NOT NULL"
+            ctes.append(Cte(target, select(items, quoted(source), pause if typed.cost_ms and not self.batch else "")))
         return ctes
 
     def _random_drop(self, checked: CheckedBox, typed: TypedRandomDrop) -> list[Cte]:

@@ -102,7 +102,11 @@ class Engine:
                 if isinstance(edge, SliceEdge) and edge.slicing is not None:
                     slots[targets_slot(edge.name.removesuffix("@slices"))] = _targets_text(edge.slicing, lo, hi)
         try:
-            return run_program(self._lane(small), program, leaves, lo, hi, None if small else self.log.new_path, slots)
+            result = run_program(
+                self._lane(small), program, leaves, lo, hi, None if small else self.log.new_path, slots
+            )
+            if not small or self.many_bins or not any(_lost_value(e, result.kept[e.name]) for e in program.kept):
+                return result
         except Exception as error:
             if not small or self.many_bins or exact.MANY_BINS not in str(error):
                 if failed := explained(error, lo, hi):
@@ -196,6 +200,13 @@ def _other_bins(edge: Edge, leaf: Leaf) -> bool:
     if not isinstance(edge, SliceEdge):
         return False
     return any(pc.any(pc.not_equal(table.column(b), 0)).as_py() for table in leaf.tables for b in edge.bins)
+
+
+def _lost_value(edge: Edge, rows: pa.Table) -> bool:
+    """Whether a state to be stored lacks a value that the smaller plan does not take: no window has asked for it yet."""
+    if not isinstance(edge, SliceEdge):
+        return False
+    return any(pc.any(pc.greater_equal(rows.column(b.removesuffix("b") + "f"), 8)).as_py() for b in edge.bins)
 
 
 def _moved(rows: pa.Table, target: tuple[int, int]) -> pa.Table:

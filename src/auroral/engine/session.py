@@ -81,7 +81,8 @@ def start_session(master: str = DEFAULT_MASTER, *, memory: str = "2g", partition
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
-    return _configured(session, partitions)
+    # Spark's default of 200 is for clusters; here it would be 200 tasks a stage on two cores.
+    return _configured(session, partitions or session.sparkContext.defaultParallelism)
 
 
 def _connect(address: str) -> SparkSession:

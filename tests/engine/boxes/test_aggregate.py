@@ -7,6 +7,7 @@ import pytest
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.diagram import Box, Stamp
 from auroral.model.windows import Alignment, FieldWindow, Landmark, Runs, StimeWindow
+from engine.evaluators import assert_same, by_buckets, by_reference
 from engine.running import checked_diagram, rows, run_all
 
 pytestmark = pytest.mark.spark
@@ -19,7 +20,8 @@ class TestSixTemperatures:
     """Balazinska's thesis, 3.2: average temperatures over three kinds of window."""
 
     @pytest.fixture(scope="class")
-    def outcome(self, spark, tmp_path_factory):
+    @classmethod
+    def outcome(cls, spark, tmp_path_factory):
         mean = (("mean", "avg(temp)"),)
         boxes = [
             Box("landmark", Aggregate(mean, Landmark(60 * MINUTE)), ("s",), ("landmark",)),
@@ -77,7 +79,8 @@ class TestStimeWindows:
     given = rows((-12, "a", 1), (-12, "a", 2), (-1, None, 4), (0, "b", None), (9, "a", 8), (10, "a", 16), (27, "a", 32))
 
     @pytest.fixture(scope="class")
-    def outcome(self, spark, tmp_path_factory):
+    @classmethod
+    def outcome(cls, spark, tmp_path_factory):
         calls = (("n", "count()"), ("s", "sum(v)"), ("first", "firstval(v)"), ("last", "lastval(v)"))
         boxes = [
             Box("bucket", Aggregate(calls, StimeWindow(10, 10), ("k",), "w"), ("s",), ("bucket",)),
@@ -92,7 +95,7 @@ class TestStimeWindows:
             spark,
             tmp_path_factory.mktemp("windows"),
             checked_diagram({"s": "k string, v int"}, boxes),
-            {"s": self.given},
+            {"s": cls.given},
             40,
         )
 
@@ -113,3 +116,15 @@ class TestStimeWindows:
         """Windows on the start of earlier windows: [w, w + 20) of starts is [w + 9, w + 29) of stime."""
         assert outcome.outputs["up"]
         assert all(row[0] == row[1] + 20 + 9 - 1 for row in outcome.outputs["up"])
+
+
+def test_a_huge_value_in_a_window_that_closes_much_later(spark, tmp_path):
+    """The small plan takes ordinary magnitudes only; nothing may be lost before it is found out."""
+    boxes = [Box("b", Aggregate((("s", "sum(x)"), ("m", "avg(x)")), StimeWindow(40, 10)), ("s",), ("o",))]
+    checked = checked_diagram({"s": "x double"}, boxes)
+    given = {"s": rows((1, 1.0), (12, 1e300), (13, 0.1), (25, -1e300), (38, 5e-324))}
+    expected = by_reference(checked, given, 80)
+    each = list(range(0, 81, 10))
+    assert_same(expected, by_buckets(spark, checked, given, each, tmp_path / "small"))
+    # A large job stores what a small one then reads.
+    assert_same(expected, by_buckets(spark, checked, given, [0, 30, 60, 80], tmp_path / "mixed", small_limit=2))

@@ -189,9 +189,13 @@ class Union:
 
 @dataclass(frozen=True, slots=True)
 class TypedIdentity(TypedBox):
-    """Output `data_ports[i]` carries input i unchanged; other outputs are control streams without rows."""
+    """Output `data_ports[i]` carries input i unchanged; other outputs are control streams without rows.
+
+    Each row costs `cost_ms` of engine time in a run; the batch oracle does not spend it.
+    """
 
     data_ports: tuple[int, ...]
+    cost_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +218,7 @@ class Delay:
         deterministic=True,
         convergent=True,
         repeatable=True,
-        compiles_to="SELECT (cost charged as engine time)",
+        compiles_to="SELECT, with a pause of delay-ms for each row",
     )
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
@@ -223,4 +227,4 @@ class Delay:
         if self.delay_ms < 0:
             report.add(f"delay-ms is {self.delay_ms}", allowed="0 or more")
             return None
-        return TypedIdentity(outputs=(inputs[0],), data_ports=(0,), box_class=BoxClass.MAP)
+        return TypedIdentity(outputs=(inputs[0],), data_ports=(0,), cost_ms=self.delay_ms, box_class=BoxClass.MAP)

@@ -1,0 +1,145 @@
+"""Catching up over five million rows: our engine, the plain batch of the same diagram, and Structured Streaming (availableNow)."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import auroral as au
+from auroral.engine.batch import SourceRows, run_batch
+from auroral.engine.session import start_session
+from auroral.model.checking import check
+from bench.feeding import BUCKET, SCHEMA, engine, hot_folder, offer_file, rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ROWS, BUCKETS = 5_000_000, 1_000
+REPEATS = 3
+
+
+def measure() -> dict[str, Any]:
+    spark = start_session(memory="6g", partitions=4)
+    table: list[str] = []
+    found: dict[str, Any] = {}
+    for name, keys, make, streaming, least in (
+        ("filter-map", 100, _filter_map, _stream_filter_map, 2),
+        ("window, 100 keys", 100, _window, _stream_window, 2),
+        ("window, 10,000 keys", 10_000, _window, _stream_window, 2),
+        ("join", 10_000, _join, _stream_join, 5),
+    ):
+        result = _compare(spark, make(), keys, streaming)
+        found[name] = result
+        table.append(
+            f"{name}: {result['auroral']:,} rows/s; batch {result['batch']:,} (ratio {result['to_batch']}, at least 0.6); "
+            f"Structured Streaming {result['streaming']:,} (ratio {result['to_streaming']}, at least {least})"
+        )
+        print("  " + table[-1], flush=True)
+    return {"table": table, "rows_per_second": found}
+
+
+def _compare(
+    spark: SparkSession, diagram: au.DiagramBuilder, keys: int, streaming: Callable[..., DataFrame]
+) -> dict[str, Any]:
+    checked = check(diagram.build())
+    streams = [given.stream for given in checked.diagram.inputs]
+    with tempfile.TemporaryDirectory(dir=hot_folder()) as name:
+        folder = Path(name)
+        tables = {s: rows(0, BUCKETS * BUCKET, ROWS // len(streams), keys, i) for i, s in enumerate(streams)}
+        for stream, given in tables.items():
+            (folder / stream).mkdir()
+            pq.write_table(given, folder / stream / "rows.parquet", row_group_size=200_000)
+        ours = min(_ours(spark, diagram, tables, folder, i) for i in range(REPEATS))
+        batch = min(_batch(spark, checked, streams, folder, i) for i in range(REPEATS))
+        stream_time = _streaming(spark, streaming, streams, folder)
+    return {
+        "auroral": round(ROWS / ours),
+        "batch": round(ROWS / batch),
+        "streaming": round(ROWS / stream_time),
+        "to_batch": round(batch / ours, 2),
+        "to_streaming": round(stream_time / ours, 2),
+    }
+
+
+def _ours(
+    spark: SparkSession, diagram: au.DiagramBuilder, tables: dict[str, pa.Table], folder: Path, attempt: int
+) -> float:
+    with engine(spark, diagram) as running:
+        for stream, given in tables.items():
+            offer_file(running, stream, given, folder / f"{stream}-{attempt}.parquet", BUCKETS)
+        begun = time.perf_counter()
+        running.evaluate(0, BUCKETS * BUCKET)
+        return time.perf_counter() - begun
+
+
+def _batch(spark: SparkSession, checked: Any, streams: list[str], folder: Path, attempt: int) -> float:
+    sources = {s: SourceRows([], [str(folder / s / "rows.parquet")]) for s in streams}
+    begun = time.perf_counter()
+    run_batch(spark, checked, sources, BUCKETS * BUCKET, False, folder / f"batch-{attempt}")
+    return time.perf_counter() - begun
+
+
+def _streaming(spark: SparkSession, make: Callable[..., DataFrame], streams: list[str], folder: Path) -> float:
+    session = spark.newSession()
+    session.conf.set("spark.sql.shuffle.partitions", "4")
+    session.conf.set("spark.sql.adaptive.enabled", "false")
+    session.conf.set(
+        "spark.sql.streaming.stateStore.providerClass",
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    )
+    frames = []
+    for stream in streams:
+        given = session.readStream.schema("__stime BIGINT, __seq BIGINT, " + SCHEMA).parquet(str(folder / stream))
+        frames.append(given.withWatermark("ts", "0 seconds"))
+    begun = time.perf_counter()
+    writer = make(*frames).writeStream.outputMode("append").format("parquet").trigger(availableNow=True)
+    query = writer.option("checkpointLocation", str(folder / "checkpoint")).start(str(folder / "streamed"))
+    query.awaitTermination()
+    return time.perf_counter() - begun
+
+
+def _filter_map() -> au.DiagramBuilder:
+    net = au.diagram("filter-map")
+    a = net.input("a", SCHEMA, stime="ts")
+    a.filter("high", "v > 0").map("slim", {"k": "k", "w": "v * 2.0 + 1.0"}).output()
+    return net
+
+
+def _stream_filter_map(a: DataFrame) -> DataFrame:
+    return a.where("v > 0").selectExpr("ts", "k", "v * 2.0 + 1.0 AS w")
+
+
+def _window() -> au.DiagramBuilder:
+    net = au.diagram("window")
+    a = net.input("a", SCHEMA, stime="ts")
+    a.aggregate("load", {"n": "count()", "s": "sum(v)", "m": "max(v)"}, window="10s", advance="1s", by=["k"]).output()
+    return net
+
+
+def _stream_window(a: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as sf
+
+    windows = a.groupBy("k", sf.window("ts", "10 seconds", "1 second"))
+    return windows.agg(sf.count("*").alias("n"), sf.sum("v").alias("s"), sf.max("v").alias("m"))
+
+
+def _join() -> au.DiagramBuilder:
+    net = au.diagram("join")
+    a, b = (net.input(name, SCHEMA, stime="ts") for name in "ab")
+    columns = {"k": "left.k", "v": "left.v", "w": "right.v"}
+    a.join("near", b, on="left.k = right.k", within="5s", columns=columns).output()
+    return net
+
+
+def _stream_join(a: DataFrame, b: DataFrame) -> DataFrame:
+    left, right = a.alias("l"), b.alias("r")
+    near = "l.k = r.k AND r.ts BETWEEN l.ts - INTERVAL 5 SECONDS AND l.ts + INTERVAL 5 SECONDS"
+    from pyspark.sql import functions as sf
+
+    return left.join(right, sf.expr(near)).selectExpr("l.ts AS ts", "l.k AS k", "l.v AS v", "r.v AS w")

@@ -1,0 +1,121 @@
+"""Bucket close to output: a windowed aggregate over a union of three streams, 1,000 rows a bucket.
+
+The same query as a Structured Streaming micro-batch, with Spark's defaults (two shuffle partitions: the default of 200 would only
+flatter us) and tuned: one partition, checkpoint in memory, RocksDB, interpreted expressions.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from typing import TYPE_CHECKING, Any
+
+import auroral as au
+from auroral.engine.session import start_session
+from bench.feeding import engine, hot_folder, ms, one_bucket, percentile, settled
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+STREAMS = ("a", "b", "c")
+MOST_JOBS = 2_000
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+DEFAULT = {"spark.sql.shuffle.partitions": "2", "spark.sql.streaming.stateStore.providerClass": ROCKSDB}
+TUNED = {
+    **DEFAULT,
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+}
+
+
+def measure() -> dict[str, Any]:
+    spark = start_session()
+    ours = _ours(spark)
+    default = _streaming(spark, DEFAULT, None)
+    tuned = _streaming(spark, TUNED, hot_folder())
+    p50 = {name: percentile(times, 0.5) for name, times in (("auroral", ours), ("default", default), ("tuned", tuned))}
+    table = [
+        f"{name}: p50 {ms(p50[name])} ms, p99 {ms(percentile(times, 0.99))} ms ({len(times)} measured)"
+        for name, times in (("auroral", ours), ("default", default), ("tuned", tuned))
+    ]
+    ratios = {
+        "to default (at most 0.5)": p50["auroral"] / p50["default"],
+        "to tuned (at most 1.0)": p50["auroral"] / p50["tuned"],
+    }
+    table += [f"ratio {name}: {ratio:.2f}" for name, ratio in ratios.items()]
+    return {
+        "table": table,
+        "p50_ms": {k: ms(v) for k, v in p50.items()},
+        "ratios": {k: round(v, 3) for k, v in ratios.items()},
+    }
+
+
+def diagram() -> au.DiagramBuilder:
+    net = au.diagram("latency", bucket="1s")
+    first, *others = (net.input(name, "ts timestamp, k int, v double", stime="ts") for name in STREAMS)
+    merged = first.union("all", *others)
+    merged.aggregate(
+        "load", {"n": "count()", "s": "sum(v)", "m": "max(v)"}, window="10s", advance="1s", by=["k"]
+    ).output()
+    return net
+
+
+def _ours(spark: SparkSession) -> list[float]:
+    times: list[float] = []
+    with engine(spark, diagram()) as running:
+        while len(times) < MOST_JOBS and not settled(times):
+            times.append(one_bucket(running, len(times), STREAMS, 333, 100))
+    return times[-100:]
+
+
+def _streaming(spark: SparkSession, settings: dict[str, str], folder: str | None) -> list[float]:
+    """triggerExecution of each micro-batch, as Structured Streaming itself reports it."""
+    session = spark.newSession()
+    for key, value in settings.items():
+        session.conf.set(key, value)
+    frames = []
+    for _ in STREAMS:
+        source = (
+            session.readStream.format("rate-micro-batch")
+            .option("rowsPerBatch", 333)
+            .option("advanceMillisPerBatch", 1000)
+        )
+        frames.append(
+            source.load().selectExpr("timestamp AS ts", "CAST(value % 100 AS INT) AS k", "CAST(value AS DOUBLE) AS v")
+        )
+    union = frames[0].unionAll(frames[1]).unionAll(frames[2]).withWatermark("ts", "0 seconds")
+    query_frame = union.groupBy("k", _window()).agg(*_aggregates())
+    times: list[float] = []
+    seen = -1
+    with tempfile.TemporaryDirectory(dir=folder) as checkpoint:
+        query = (
+            query_frame.writeStream.outputMode("append").format("noop").option("checkpointLocation", checkpoint).start()
+        )
+        try:
+            while len(times) < MOST_JOBS and not settled(times):
+                time.sleep(0.2)
+                for progress in query.recentProgress:
+                    if progress.batchId > seen and progress.numInputRows:
+                        seen = progress.batchId
+                        times.append(progress.durationMs["triggerExecution"] / 1000)
+                if query.exception() is not None:
+                    raise RuntimeError(str(query.exception()))
+        finally:
+            query.stop()
+    return times[-100:]
+
+
+def _window() -> Any:
+    from pyspark.sql import functions as sf
+
+    return sf.window("ts", "10 seconds", "1 second")
+
+
+def _aggregates() -> list[Any]:
+    from pyspark.sql import functions as sf
+
+    return [sf.count("*").alias("n"), sf.sum("v").alias("s"), sf.max("v").alias("m")]
