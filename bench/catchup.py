@@ -81,7 +81,7 @@ def _ours(
 def _batch(spark: SparkSession, checked: Any, streams: list[str], folder: Path, attempt: int) -> float:
     sources = {s: SourceRows([], [str(folder / s / "rows.parquet")]) for s in streams}
     begun = time.perf_counter()
-    run_batch(spark, checked, sources, BUCKETS * BUCKET, False, folder / f"batch-{attempt}")
+    run_batch(spark, checked, sources, BUCKETS * BUCKET, False, folder / f"batch-{attempt}", many_bins=False)
     return time.perf_counter() - begun
 
 

@@ -18,7 +18,7 @@ from engine.evaluators import assert_same, by_batch, by_buckets, by_reference
 
 pytestmark = pytest.mark.spark
 
-DEFAULT, LONG = 20, 400
+DEFAULT, LONG = 14, 400
 
 
 def seeds() -> list[int]:
@@ -40,7 +40,7 @@ def test_three_evaluators_agree(partitioned: dict[int, Any], tmp_path: Path, see
     expected = by_reference(case.checked, case.sources, case.until, case.functions)
     whole = by_batch(partitioned[random.choice([1, 7])], case.checked, case.sources, case.until, tmp_path / "batch")
     assert_same(expected, whole, case.loose())
-    for name, limit, most in (("small", 10_000, 6), ("large", 0, 2), ("mixed", random.choice([4, 12]), 3)):
+    for name, limit, most in (("small", 10_000, 4), ("large", 0, 2), ("mixed", random.choice([4, 12]), 3)):
         spark, cuts = partitioned[random.choice([1, 7])], case.cuts(random, most)
         found = by_buckets(spark, case.checked, case.sources, cuts, tmp_path / name, small_limit=limit)
         # Between evaluations on Spark nothing is loose.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from fractions import Fraction
 from random import Random
 from typing import Any
 
@@ -74,8 +75,12 @@ def expected_sum(values: list[float | None]) -> float | None:
         # fsum keeps the sign of a sum of negative zeros in newer Pythons; an exact sum has one zero.
         return math.fsum(given) + 0.0
     except OverflowError:
-        total = sum(int(v * 2.0**1022 * 2.0**52) if abs(v) < 1 else int(v) << 1074 for v in given)
-        return math.inf if total > 0 else -math.inf
+        # Only on the way: fsum gives up where a partial sum is too large.
+        total = sum((Fraction(v) for v in given), Fraction(0))
+        try:
+            return float(total)
+        except OverflowError:
+            return math.inf if total > 0 else -math.inf
     except ValueError:
         return math.nan
 
@@ -170,8 +175,6 @@ def test_deviations_do_not_cancel_away(spark):
 
 
 def _deviation(values: list[float]) -> float:
-    from fractions import Fraction
-
     exactly = [Fraction(v) for v in values]
     mean = sum(exactly) / len(exactly)
     return math.sqrt(sum((v - mean) ** 2 for v in exactly) / (len(exactly) - 1))

@@ -95,7 +95,7 @@ class TestUserCode:
 
         register()
         checked = self.checked(Box("mine", Aggregate((("w", "wordy(v)"),), Landmark()), ("s",), ("o",)))
-        with pytest.raises(UserCodeFailed, match=r"box 'mine': aggregate 'wordy'.*'none'.*int"):
+        with pytest.raises(UserCodeFailed, match=r"box 'mine': a result for field 'w' failed.*'none'.*int32"):
             by_buckets(spark, checked, {"s": GIVEN}, [0, 20], tmp_path)
 
 

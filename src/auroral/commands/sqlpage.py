@@ -14,7 +14,7 @@ from auroral.model.duration import spell
 from auroral.model.summary import summary
 
 HEAD = """\
--- One statement for any range of buckets: :lo and :hi are its first and its end, in microseconds of stime.
+-- One statement for any range of buckets: :lo and :hi are its first and its end, in microseconds of stime;\n-- :first(box) and :end(box) are the same in cells of the box's slices.
 -- `x@source` are logged rows of an input, `x@kept` is what earlier ranges left of an edge."""
 
 
@@ -46,7 +46,8 @@ class Page:
 
 def sql_page(checked: Checked, *, batch: bool = False) -> Page:
     """`batch` is for the plain SQL of the batch run: no slices, nothing kept."""
-    program = compile_program(checked, batch=batch)
+    # What runs while values are of usual magnitude (see `auroral.engine.exact`): the plainer text.
+    program = compile_program(checked, batch=batch, many_bins=False)
     ctes = [cte for step in program.steps for cte in step.ctes]
     finals = {edge.name: _final(edge) for edge in program.outputs}
     statements = {name: with_ctes(_needed(ctes, final), final) for name, final in finals.items()}

@@ -32,6 +32,8 @@ class Reason(StrEnum):
     """A box with `on_error=reject` could not work on it."""
     SHED = "shed"
     """Shed to keep up with the load."""
+    AHEAD = "ahead"
+    """Its event time is further ahead of its stime than the window allows."""
 
     @property
     def keeps_row(self) -> bool:

@@ -54,7 +54,7 @@ def stime_aggregate(compiler: Compiler, checked: CheckedBox, typed: TypedStimeAg
         )
         return [merged, *_results(compiler, checked, typed, state, keys, f"{box}@windows", slicing)]
     compiler.keep(SliceEdge(f"{box}@slices", stored, typed.size, slicing, () if state.many_bins else state.all_bins))
-    lo_cell, hi_cell = _cell(slicing, ":lo"), _cell(slicing, ":hi")
+    lo_cell, hi_cell = cell_slots(box)
     if compiler.single:
         return [
             _cells(compiler, typed, source, box, state, names, slicing, bucket, lo_cell),
@@ -100,6 +100,11 @@ def _cells(
         f"{box}@cells",
         select(["__i", *names, *state.merge()], f"(\n{cells}\nUNION ALL\n{begun}\n)", _group_by(["__i", *names])),
     )
+
+
+def cell_slots(box: str) -> tuple[str, str]:
+    """Stand in a program for the first cell of the range, and for the first one after it."""
+    return f":first({box})", f":end({box})"
 
 
 def targets_slot(box: str) -> str:

@@ -47,9 +47,13 @@ def run_batch(
     until: int,
     flush: bool,
     folder: Path,
+    many_bins: bool = True,
 ) -> BatchResult:
-    """Evaluate all rows with stime below `until`; with `flush`, windows still open there are closed too."""
-    program = compile_program(checked, batch=True)
+    """Evaluate all rows with stime below `until`; with `flush`, windows still open there are closed too.
+
+    Without `many_bins`, see `states.box_state`: for comparing speed alone.
+    """
+    program = compile_program(checked, batch=True, many_bins=many_bins)
     bucket = checked.diagram.bucket
     leaves = {
         edge.name: _leaf(edge, sources[edge.name.removesuffix("@source")], until, folder) for edge in program.sources

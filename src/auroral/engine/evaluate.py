@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from auroral.engine import exact
-from auroral.engine.aggregate_sql import targets_slot
+from auroral.engine.aggregate_sql import cell_slots, targets_slot
 from auroral.engine.arrowrows import between, canonical
 from auroral.engine.compile import Program, compile_program
 from auroral.engine.edgelog import STABLE, EdgeLog, Segment, Version, parquet_segment
@@ -64,7 +64,7 @@ class Engine:
         self.log = EdgeLog(self.folder)
         self.states = StateLog()
         self.small = compile_program(self.checked, single=True, many_bins=False)
-        self.large = compile_program(self.checked)
+        self.large = compile_program(self.checked, many_bins=False)
 
     @property
     def bucket(self) -> int:
@@ -94,31 +94,30 @@ class Engine:
     def _run(self, small: bool, lo: int, hi: int) -> Result:
         program = self.small if small else self.large
         leaves = {kept_name(edge): self._leaf(edge, lo, hi, small) for edge in program.edges}
-        if small and not self.many_bins and any(_other_bins(e, leaves[kept_name(e)]) for e in program.kept):
-            return self._run_with_many_bins(lo, hi)
-        slots = {}
-        if small:
-            for edge in program.kept:
-                if isinstance(edge, SliceEdge) and edge.slicing is not None:
-                    slots[targets_slot(edge.name.removesuffix("@slices"))] = _targets_text(edge.slicing, lo, hi)
+        if not self.many_bins and any(_other_bins(e, leaves[kept_name(e)]) for e in program.kept):
+            return self._run_with_many_bins(small, lo, hi)
+        slots: dict[str, str] = {}
+        for edge in program.kept:
+            if isinstance(edge, SliceEdge) and edge.slicing is not None:
+                slots |= _slots(edge.name.removesuffix("@slices"), edge.slicing, lo, hi, small)
         try:
-            result = run_program(
-                self._lane(small), program, leaves, lo, hi, None if small else self.log.new_path, slots
-            )
-            if not small or self.many_bins or not any(_lost_value(e, result.kept[e.name]) for e in program.kept):
+            new_path = None if small else self.log.new_path
+            result = run_program(self._lane(small), program, leaves, lo, hi, new_path, slots)
+            if self.many_bins or not any(_lost_value(e, result.kept[e.name]) for e in program.kept):
                 return result
         except Exception as error:
-            if not small or self.many_bins or exact.MANY_BINS not in str(error):
+            if self.many_bins or exact.MANY_BINS not in str(error):
                 if failed := explained(error, lo, hi):
                     raise failed from error
                 raise
-        return self._run_with_many_bins(lo, hi)
+        return self._run_with_many_bins(small, lo, hi)
 
-    def _run_with_many_bins(self, lo: int, hi: int) -> Result:
-        """Values of very different magnitude in one group: from here on with the larger plan that takes them."""
+    def _run_with_many_bins(self, small: bool, lo: int, hi: int) -> Result:
+        """A value of unusual magnitude: from here on with the larger plans that take any."""
         self.many_bins = True
-        self.small = compile_program(self.checked, single=True, many_bins=True)
-        return self._run(True, lo, hi)
+        self.small = compile_program(self.checked, single=True)
+        self.large = compile_program(self.checked)
+        return self._run(small, lo, hi)
 
     def _lane(self, small: bool) -> SparkSession:
         name = "small" if small else "large"
@@ -181,6 +180,13 @@ class Engine:
             elif not isinstance(edge, StateEdge):
                 self.log.collect(edge, frontier - edge.past)
                 self.log.compact(edge)
+
+
+def _slots(box: str, slicing: Slicing, lo: int, hi: int, small: bool) -> dict[str, str]:
+    """What stands in the statements for the range's cells and, in a small job, for what each cell counts in."""
+    first, end = cell_slots(box)
+    slots = {first: f"{slicing.cell(lo)}L", end: f"{slicing.cell(hi)}L"}
+    return slots | ({targets_slot(box): _targets_text(slicing, lo, hi)} if small else {})
 
 
 def _targets_text(slicing: Slicing, lo: int, hi: int) -> str:

@@ -85,11 +85,11 @@ def _let(name: str, value: str, body: str) -> str:
 
 
 def normalised(parts: str) -> str:
-    """SQL for the top three balanced digits of a sum over bins: STRUCT<t2, t1, t0, sticky, scale>.
+    """SQL for the top balanced digits of a sum over bins: STRUCT<t2, t1, t0, u1, u0, sticky, scale>.
 
     `parts` is an array of STRUCT<b, d4, .. d0>. The sum is (t2 * 2^64 + t1 * 2^32 + t0 + something of sign `sticky` below half a
     unit) * 2^scale, with t2 <> 0 unless the sum is zero. Carries run through two positions above the highest bin, which take any
-    63-bit sum; two zero digits below the lowest let the top three always be taken by index.
+    63-bit sum; four zero digits below the lowest let the top five (u1 and u0 lie below t0) always be taken by index.
     """
     bins = f"transform({parts}, part -> part.b)"
     digit = "CASE i + low WHEN part.b THEN part.d4 WHEN part.b - 1 THEN part.d3 WHEN part.b - 2 THEN part.d2 "
@@ -98,13 +98,13 @@ def normalised(parts: str) -> str:
         f"transform(sequence(0, array_max({bins}) - low + 2), i -> aggregate({parts}, 0L, (s, part) -> s + {digit}))"
     )
     carried = (
-        f"aggregate({positions}, named_struct('c', 0L, 'out', array(0L, 0L)), (a, d) -> named_struct("
+        f"aggregate({positions}, named_struct('c', 0L, 'out', array(0L, 0L, 0L, 0L)), (a, d) -> named_struct("
         f"'c', shiftright(a.c + d + {_HALF}L, 32), "
         f"'out', array_append(a.out, ((a.c + d + {_HALF}L) & {_BASE - 1}L) - {_HALF}L))).out"
     )
-    highest = "greatest(2, array_max(transform(o, (d, i) -> IF(d <> 0, i, -1))))"
+    highest = "greatest(4, array_max(transform(o, (d, i) -> IF(d <> 0, i, -1))))"
     sticky = "CAST(aggregate(slice(o, 1, k - 2), 0L, (s, d) -> IF(d <> 0, CAST(sign(d) AS BIGINT), s)) AS INT)"
-    top = f"named_struct('t2', o[k], 't1', o[k - 1], 't0', o[k - 2], 'sticky', {sticky}, 'scale', 32 * (low + k - 4) + 21)"
+    top = f"named_struct('t2', o[k], 't1', o[k - 1], 't0', o[k - 2], 'u1', o[k - 3], 'u0', o[k - 4], 'sticky', {sticky}, 'scale', 32 * (low + k - 6) + 21)"
     return _let("low", f"array_min({bins}) - 4", _let("o", carried, _let("k", highest, top)))
 
 
@@ -132,7 +132,9 @@ def with_special(value: str, flags: str) -> str:
 def _high_low(parts: str) -> str:
     """The sum as two doubles, STRUCT<h, l>, of together about 106 bits."""
     unit = "pow(2D, n.scale DIV 2) * pow(2D, n.scale - n.scale DIV 2)"
-    low = f"((n.t2 * {_BASE**2}D * {unit} - h) + n.t1 * {_BASE}D * {unit}) + n.t0 * {unit}"
+    # Three digits are 65 bits at worst, too few for a small variance of large values: the next two count as well.
+    below = f"(n.u1 + n.u0 * {2.0**-32!r}D) * {2.0**-32!r}D * {unit}"
+    low = f"((n.t2 * {_BASE**2}D * {unit} - h) + n.t1 * {_BASE}D * {unit}) + n.t0 * {unit} + {below}"
     return _let("n", normalised(parts), _let("h", rounded("n"), f"named_struct('h', h, 'l', {low})"))
 
 
@@ -147,5 +149,7 @@ def variance(values: str, squares: str, errors: str, n: str) -> str:
     """The sample variance from exact sums of x and of x^2 = square + error: n * sum(x^2) - sum(x)^2 in doubled precision."""
     count = f"CAST({n} AS DOUBLE)"
     difference = f"({count} * q.h - s.h * s.h) + ({product_error(count, 'q.h')} - {product_error('s.h', 's.h')} + {count} * q.l - 2D * s.h * s.l)"
-    numerator = _let("s", _high_low(values), _let("q", _high_low(f"concat({squares}, {errors})"), difference))
-    return f"greatest(0D, {numerator}) / ({count} * ({count} - 1D))"
+    # What doubled precision cannot tell from nothing is nothing: equal values have no deviation.
+    cleaned = _let("v", difference, f"IF(v < {count} * q.h * {2.0**-100!r}D, 0D, v)")
+    numerator = _let("s", _high_low(values), _let("q", _high_low(f"concat({squares}, {errors})"), cleaned))
+    return f"{numerator} / ({count} * ({count} - 1D))"

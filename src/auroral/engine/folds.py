@@ -25,6 +25,8 @@ Row = tuple[Any, ...]
 class Fold(Protocol):
     """`start` is called for each key, then `row` for each of its rows, then `end`, which also gives results."""
 
+    box: str
+
     def start(self, key: Row, state: Any, lo: int, hi: int) -> None: ...
 
     def row(self, values: Row) -> Iterator[Row]: ...
@@ -277,7 +279,7 @@ def scan(
                     results.extend(fold.row(values[keys + 2 :]))
         if touched:
             close()
-        yield from _batches(results, states, result, kept)
+        yield from _batches(fold.box, results, states, result, kept)
 
     return over
 
@@ -292,7 +294,7 @@ def _python(column: pa.Array) -> list[Any]:
 
 
 def _batches(
-    results: list[Row], states: list[Row], result: Sequence[Column], kept: Sequence[Column]
+    box: str, results: list[Row], states: list[Row], result: Sequence[Column], kept: Sequence[Column]
 ) -> Iterator[pa.RecordBatch]:
     from auroral.engine.arrowrows import arrow_type, from_python
 
@@ -307,7 +309,10 @@ def _batches(
         arrays = []
         for i, column in enumerate(chosen):
             values = [None] * offset + [row[i] for row in given] + [None] * (total - offset - len(given))
-            arrays.append(from_python(values, arrow_type(column.type)))
+            try:
+                arrays.append(from_python(values, arrow_type(column.type)))
+            except (pa.ArrowException, TypeError, OverflowError) as error:
+                raise marked(f"box {box!r}: a result for field {column.name!r}", error) from error
         mask = pa.array([not offset <= n < offset + len(given) for n in range(total)])
         structs.append(pa.StructArray.from_arrays(arrays, [c.name for c in chosen], mask=mask))
     names = ["__kind", "__row", "__kept"][: 1 + len(structs)]

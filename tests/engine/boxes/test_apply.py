@@ -40,7 +40,7 @@ def joined_rows(given, other):
 
 @pytest.fixture(scope="module")
 def outcome(spark, tmp_path_factory):
-    fields = schema("v int")
+    fields = schema("v long")
     boxes = [
         Box("bucket", Apply(total, fields), ("s",), ("bucket",)),
         Box("horizon", Apply(total, fields, past=9), ("s",), ("horizon",)),

@@ -50,7 +50,7 @@ def test_filter_is_a_case_statement(outcome):
 
 def test_a_division_by_zero_does_not_stop_a_stream(outcome):
     found = [(half, back) for _, half, back, *_ in outcome.outputs["m"]]
-    assert repr(found) == repr([(10, math.inf), (None, math.nan), (None, math.inf), (-2, 0.4), (-2, 0.4)])
+    assert repr(found) == repr([(10, math.inf), (None, math.inf), (None, math.nan), (-2, 0.4), (-2, 0.4)])
 
 
 def test_map_sees_stime(outcome):
