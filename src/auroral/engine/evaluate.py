@@ -19,7 +19,7 @@ from auroral.engine.failures import explained
 from auroral.engine.jobs import Leaf, Result, run_program
 from auroral.engine.relations import Edge, SliceEdge, kept_name
 from auroral.engine.scans import StateEdge
-from auroral.engine.session import LARGE_PATH, SMALL_PATH, lane
+from auroral.engine.session import LARGE_PATH, SMALL_PATH, is_remote, lane
 from auroral.engine.slices import Slicing
 from auroral.engine.statelog import StateLog
 from auroral.model.checking import Checked
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 SMALL = 10_000
 """Rows from which a job reads and writes Parquet files: below, Arrow in memory is faster (measured, see docs)."""
 
-SMALL_BUCKETS = 16
-"""Buckets up to which a range's windows are written into the statement one by one."""
+SMALL_CELLS = 64
+"""Cells up to which what each counts in is written into the statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Engine:
         if lo % self.bucket or hi % self.bucket or lo >= hi:
             raise ValueError(f"[{lo}, {hi}) is not a range of buckets of {self.bucket} us")
         new_rows = sum(self._leaf(edge, lo, hi, True).rows for edge in self.small.sources)
-        small = new_rows <= self.small_limit and (hi - lo) // self.bucket <= SMALL_BUCKETS
+        small = new_rows <= self.small_limit and self._cells(lo, hi) <= SMALL_CELLS
         result = self._run(small, lo, hi)
         program = self.small if small else self.large
         for edge in program.kept:
@@ -90,6 +90,11 @@ class Engine:
         outputs = {name: _output_segment(lo, hi, version, given) for name, given in result.outputs.items()}
         self._collect(hi)
         return Evaluation(lo, hi, outputs, result.counts, new_rows)
+
+    def _cells(self, lo: int, hi: int) -> int:
+        """The most cells that an aggregate's slices have in the range."""
+        slicings = [e.slicing for e in self.small.kept if isinstance(e, SliceEdge) and e.slicing is not None]
+        return max((s.cell(hi) - s.cell(lo) for s in slicings), default=0)
 
     def _run(self, small: bool, lo: int, hi: int) -> Result:
         program = self.small if small else self.large
@@ -121,6 +126,8 @@ class Engine:
 
     def _lane(self, small: bool) -> SparkSession:
         name = "small" if small else "large"
+        if is_remote(self.session):
+            return lane(self.session, SMALL_PATH if small else LARGE_PATH)
         if name not in self._lanes:
             self._lanes[name] = lane(self.session, SMALL_PATH if small else LARGE_PATH)
         return self._lanes[name]

@@ -16,7 +16,7 @@ from auroral.engine.expression import USER_FUNCTION_PREFIX
 from auroral.engine.failures import guarded
 from auroral.engine.relations import Edge, SliceEdge
 from auroral.engine.scans import StateEdge
-from auroral.engine.sqltext import STIME, Column, Cte, quoted, string_literal, struct_type, with_ctes
+from auroral.engine.sqltext import STIME, Column, Cte, inlined, quoted, string_literal, struct_type
 from auroral.model.expression import Function, user_functions
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class _Job:
     def _rows(self, tables: Mapping[str, pa.Table]) -> None:
         """Rows in memory as one view, and a step that picks each relation out of it."""
         view = f"__rows{len(self.views)}"
-        self._view(view, self.spark.createDataFrame(tagged(tables)))
+        self._view(view, _frame(self.spark, tagged(tables)))
         for number, (name, table) in enumerate(tables.items()):
             picked = ", ".join(f"e{number}.{quoted(column)}" for column in table.column_names)
             self.ctes.append(Cte(name, f"SELECT {self._hint}{picked} FROM {view} WHERE __edge = {number}"))
@@ -157,7 +157,7 @@ class _Job:
         return Result({**asked, **rest.outputs}, {**fetched.kept, **rest.kept}, rest.counts)
 
     def statement(self, final: str) -> DataFrame:
-        text = with_ctes(self._needed(final), final)
+        text = inlined(self._needed(final), final)
         for slot, value in self.slots.items():
             text = text.replace(slot, value)
         return self.spark.sql(text)
@@ -223,6 +223,15 @@ class _Job:
     def drop_views(self) -> None:
         for name in self.views:
             self.spark.catalog.dropTempView(name)
+
+
+def _frame(spark: SparkSession, table: pa.Table) -> DataFrame:
+    if table.num_rows:
+        return spark.createDataFrame(table)
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    # Spark Connect refuses a table without rows unless it is told its schema.
+    return spark.createDataFrame([], from_arrow_schema(table.schema))
 
 
 def _both_columns(both: Both) -> tuple[Column, ...]:

@@ -85,6 +85,11 @@ def start_session(master: str = DEFAULT_MASTER, *, memory: str = "2g", partition
     return _configured(session, partitions or session.sparkContext.defaultParallelism)
 
 
+def is_remote(session: SparkSession) -> bool:
+    """Whether the session is a client of a Spark Connect server."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
 def _connect(address: str) -> SparkSession:
     from pyspark.sql import SparkSession
 
@@ -100,7 +105,14 @@ def _configured(session: SparkSession, partitions: int | None) -> SparkSession:
 
 
 def lane(session: SparkSession, settings: dict[str, str]) -> SparkSession:
-    """A session beside `session` on the same Spark, with its own views and `settings`."""
+    """A session beside `session` on the same Spark, with its own views and `settings`.
+
+    A Spark Connect client has one session only: a second one would have threads of its own that outlive the program's end.
+    """
+    if is_remote(session):
+        for key, value in settings.items():
+            session.conf.set(key, value)
+        return session
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         beside = session.newSession()
