@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -62,11 +63,12 @@ def inlined(ctes: Sequence[Cte], final: str) -> str:
     texts = [cte.select for cte in ctes] + [final]
     kept = []
     for number, cte in enumerate(ctes):
-        name = quoted(cte.name)
-        later = range(number + 1, len(texts))
-        if sum(texts[i].count(name) for i in later) == 1:
-            user = next(i for i in later if name in texts[i])
-            texts[user] = texts[user].replace(name, f"({texts[number]})")
+        # As a relation: a column may have the same name.
+        used = re.compile(rf"(?<=\b(?:FROM|JOIN)\s){re.escape(quoted(cte.name))}")
+        users = [i for i in range(number + 1, len(texts)) for _ in used.finditer(texts[i])]
+        if len(users) == 1:
+            body = f"({texts[number]})"
+            texts[users[0]] = used.sub(lambda _, body=body: body, texts[users[0]])  # type: ignore[misc]
         else:
             kept.append(Cte(cte.name, texts[number]))
     return with_ctes(kept, texts[-1])
