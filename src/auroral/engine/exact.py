@@ -148,8 +148,8 @@ def product_error(a: str, b: str) -> str:
 def variance(values: str, squares: str, errors: str, n: str) -> str:
     """The sample variance from exact sums of x and of x^2 = square + error: n * sum(x^2) - sum(x)^2 in doubled precision."""
     count = f"CAST({n} AS DOUBLE)"
-    difference = f"({count} * q.h - s.h * s.h) + ({product_error(count, 'q.h')} - {product_error('s.h', 's.h')} + {count} * q.l - 2D * s.h * s.l)"
+    difference = f"({count} * q.h - s.h * s.h) + ({product_error(count, 'q.h')} - {product_error('s.h', 's.h')} + {count} * q.l - 2D * s.h * s.l - s.l * s.l)"
     # What doubled precision cannot tell from nothing is nothing: equal values have no deviation.
-    cleaned = _let("v", difference, f"IF(v < {count} * q.h * {2.0**-100!r}D, 0D, v)")
+    cleaned = _let("v", difference, f"IF(v < {count} * q.h * {2.0**-103!r}D, 0D, v)")
     numerator = _let("s", _high_low(values), _let("q", _high_low(f"concat({squares}, {errors})"), cleaned))
     return f"{numerator} / ({count} * ({count} - 1D))"
