@@ -10,14 +10,15 @@ from auroral.model.errors import Place, Problem
 
 NODE_PORT = 15000
 MONITOR_PORT = 25000
+REGION_PORT = 45000
 LOCAL_HOST = "127.0.0.1"
 
-_ENDPOINT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]/]*)(?::([0-9]{1,5}))?")
+_ENDPOINT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]/]*)(?::([0-9]{0,5}))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Rule 4: written `host:port`, `:port`, `host` or nothing; a missing host is this machine."""
+    """Rule 4: written `host:port`, `:port`, `host`, `host:` or nothing; a missing host is this machine."""
 
     host: str = LOCAL_HOST
     port: int = NODE_PORT

@@ -85,8 +85,8 @@ def problem(*body: str, root: str = "<borealis>") -> Problem:
     return found[0]
 
 
-def warning(*body: str) -> Problem:
-    found = load(*body).warnings
+def warning(*body: str, root: str = "<borealis>") -> Problem:
+    found = load(*body, root=root).warnings
     assert len(found) == 1, "\n".join(map(str, found))
     return found[0]
 

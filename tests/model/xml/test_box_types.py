@@ -4,10 +4,11 @@ import pytest
 
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
-from auroral.model.boxes.join import Join, JoinBuffer, JoinKind
+from auroral.model.boxes.join import Join, JoinBuffer
 from auroral.model.boxes.later import LATER, Later
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.checking import check
 from auroral.model.windows import Alignment, FieldWindow, TupleWindow
 from auroral.model.xml.boxes import SHAPES
 from model.xml.compose import AGGREGATE, JOIN, SUNION, box, load, problem, problems, spec, warning, without
@@ -149,16 +150,18 @@ def test_aurorajoin_is_down_left_and_up_right() -> None:
     assert found == Join("left.k = right.k", JoinBuffer(7, "t"), JoinBuffer(8, "t"), type_name="aurorajoin")
 
 
-@pytest.mark.parametrize(("flag", "kind"), [("leftjoin", JoinKind.LEFT), ("rightjoin", JoinKind.RIGHT)])
-def test_sjoin(flag: str, kind: JoinKind) -> None:
-    found = spec("sjoin", {**JOIN, flag: "1"}, ["a", "b"])
-    assert found == Join("left.k = right.k", JoinBuffer(3, "t"), JoinBuffer(4, "t"), kind=kind, type_name="sjoin")
+@pytest.mark.parametrize("flags", [{}, {"leftjoin": "true"}, {"leftjoin": "1", "rightjoin": "True"}])
+def test_both_sides_of_an_sjoin_look_for_partners(flags: dict[str, str]) -> None:
+    found = spec("sjoin", {**JOIN, **flags}, ["a", "b"])
+    assert found == Join("left.k = right.k", JoinBuffer(3, "t"), JoinBuffer(4, "t"), type_name="sjoin")
 
 
-def test_sjoin_of_both_sides_comes_later() -> None:
-    loaded = load(box("sjoin", {**JOIN, "leftjoin": "1", "rightjoin": "1"}, ["a", "b"]))
+@pytest.mark.parametrize("flag", ["leftjoin", "rightjoin"])
+def test_an_sjoin_with_one_side_off_comes_later(flag: str) -> None:
+    loaded = load(box("sjoin", {**JOIN, flag: "false"}, ["a", "b"]))
     assert isinstance(next(loaded.diagram.boxes).spec, Later)
-    assert "does not run yet" in loaded.warnings[0].what
+    assert f"{flag} is off" in check(loaded.diagram).blockers[0].what
+    assert "counts as true" in warning(box("sjoin", {**JOIN, flag: "0"}, ["a", "b"])).what
 
 
 def test_wrong_joins() -> None:
@@ -235,6 +238,7 @@ def test_delays() -> None:
             "a",
         ),
         ("revisionaggregate", {"processing-mode": "UPSTREAM", **AGGREGATE}, "a"),
+        ("revisionaggregate", AGGREGATE, "a"),
         ("connectionpoint", {"anything": "x"}, "a"),
         ("sweeper", {}, "a"),
         ("scontrol", {}, "a"),
@@ -247,7 +251,12 @@ def test_boxes_of_a_later_release_load(type_name: str, parameters: dict[str, str
 
 
 @pytest.mark.parametrize(
-    "type_name", ["scatter", "Gather", "filter_array", "delta_sub", "face_detect_cv", "regrid", "render"]
+    "type_name",
+    [
+        *("scatter", "Gather", "filter_array", "delta_sub", "face_detect_cv", "regrid", "render"),
+        *("face_detect", "render_deltas", "contrast", "contrast_composite", "map_frame", "map_frame_composite"),
+        *("edge_detect", "chunk_assembler", "merge", "join_fits", "concatenate"),
+    ],
 )
 def test_array_boxes_are_refused_by_name(type_name: str) -> None:
     found = problem(box(type_name, {"whatever": "1"}))

@@ -28,6 +28,8 @@ from model.xml.compose import box, load
         ("far.example:123", "far.example", 123),
         (":123", "127.0.0.1", 123),
         ("Far", "far", 15000),
+        ("far:", "far", 15000),
+        (":", "127.0.0.1", 15000),
         ("", "127.0.0.1", 15000),
         ("[::1]:9", "[::1]", 9),
     ],
@@ -41,7 +43,7 @@ def test_rule_4_monitors() -> None:
     assert endpoint("x", MONITOR_PORT) == Endpoint("x", 25000)
 
 
-@pytest.mark.parametrize("text", ["x:y", "x:0", "x:70000", "a:1:2", "http://x", "a b:1", "x:"])
+@pytest.mark.parametrize("text", ["x:y", "x:0", "x:70000", "a:1:2", "http://x", "a b:1", "::"])
 def test_wrong_endpoints(text: str) -> None:
     with pytest.raises(ValueError, match="is no endpoint"):
         endpoint(text)
@@ -74,7 +76,7 @@ def test_every_element() -> None:
     assert deployment == Deployment(
         nodes=(Node(Endpoint("n1"), ("one", "two", "three")),),
         replica_sets=(ReplicaSet("Pair", ("x", "y"), (Node(Endpoint(port=1)), Node(Endpoint(port=2), ("z",)))),),
-        regions=(Region("n1", Endpoint("m", 25000)), Region()),
+        regions=(Region("n1", Endpoint("m", 45000)), Region()),
         clients=(Client("P", Endpoint("c", 25000), (Publish("a"),), (Subscribe("b", Endpoint(port=9), 4),)),),
         publishes=(Publish("c", "n1"),),
         subscribes=(Subscribe("d"),),
@@ -84,6 +86,14 @@ def test_every_element() -> None:
     assert deployment.warnings == ()
     assert [p.stream for p in deployment.all_publishes] == ["c", "a"]
     assert [s.place.line for s in deployment.all_subscribes] == [10, 8]
+
+
+def test_of_several_endpoints_of_a_client_the_first_counts() -> None:
+    deployment = read('<client endpoint="c:1 d:2"><publish stream="a"/></client>')
+    assert [client.endpoint for client in deployment.clients] == [Endpoint("c", 1)]
+    assert [(w.what, w.place.line) for w in deployment.warnings] == [
+        ("the client has 2 endpoints; only the first, 'c:1', counts", 2)
+    ]
 
 
 def test_all_problems_at_once() -> None:

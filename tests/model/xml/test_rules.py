@@ -96,7 +96,7 @@ def test_rule_3_wrong_values() -> None:
 
 
 def test_rule_3_off_outside_and_details_inside() -> None:
-    assert "update_queue is 0" in problem('<query name="q" key="k"/>', root='<borealis update_queue="0">').what
+    assert "update_queue is 0" in warning('<query name="q" key="k"/>', root='<borealis update_queue="0">').what
 
 
 def test_rule_5_numbered_parameters_stop_at_a_gap() -> None:

@@ -46,10 +46,11 @@ LATER = {
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """A box kept as it was written: its type and parameters."""
+    """A box kept as it was written: its type and parameters. `reason` tells more than the type does."""
 
     type_name: str
     parameters: tuple[tuple[str, str], ...] = ()
+    reason: str = ""
 
     type: ClassVar[str] = "later"
     facts: ClassVar[BoxFacts] = BoxFacts(
@@ -67,7 +68,7 @@ class Later:
     )
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
-        return self.box(LATER.get(self.type_name, "does not run yet"), outputs)
+        return self.box(self.reason or LATER.get(self.type_name, "it comes in a later release"), outputs)
 
     @staticmethod
     def box(reason: str, outputs: int) -> TypedLater:

@@ -1,7 +1,8 @@
 """The grammar of Borealis expressions, for Lark's LALR parser.
 
-Loosest to tightest: if, or, and, !=, =, relational, additive, multiplicative, unary. That `!=` is looser than
-`=`, and `=` looser than the relations, is Borealis' own; `not` is a unary sign as in C.
+Loosest to tightest: or, and, !=, =, relational, additive, multiplicative, unary. That `!=` is looser than `=`,
+and `=` looser than the relations, is Borealis' own; `not` is a unary sign as in C. An `if` may stand wherever a
+value may, and its else takes all that follows: the parser reads on where it could also stop.
 """
 
 GRAMMAR = r"""
@@ -9,8 +10,7 @@ aggregate: NAME "(" ")"
          | NAME "(" STAR ")"
          | NAME "(" expression ("," expression)* ")"
 
-?expression: IF expression THEN expression ELSE expression -> choice
-           | disjunction
+?expression: disjunction
 ?disjunction: conjunction
             | conjunction (OR conjunction)+ -> chain
 ?conjunction: unequal
@@ -28,6 +28,7 @@ aggregate: NAME "(" ")"
 ?unary: primary
       | (SIGN | NOT) unary -> prefix
 ?primary: "(" expression ")"
+        | IF expression THEN expression ELSE expression -> choice
         | INTEGER -> integer
         | FLOAT -> floating
         | STRING -> string

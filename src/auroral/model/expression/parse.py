@@ -110,8 +110,6 @@ def _syntax_error(text: str, start: str, unexpected: UnexpectedInput) -> Express
     hint = _aggregate_hint(start)
     if token == ">" and text[:at].rstrip().endswith("<"):
         hint = "write != for unequal"
-    elif token.type == "IF":
-        hint = "put parentheses around an if that is part of a larger expression"
     return _error(text, at, f"{str(token)!r} cannot stand here", expected, hint)
 
 

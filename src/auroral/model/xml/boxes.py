@@ -42,7 +42,8 @@ _ANY = Shape(known=False)
 
 
 def _revision(of: Shape, *more: str) -> Shape:
-    return Shape((*of.required, "processing-mode"), (*of.optional, "anchor", *more))
+    # Borealis asked for processing-mode only when a box started, and old files lack it.
+    return Shape(of.required, (*of.optional, "processing-mode", "anchor", *more))
 
 
 SHAPES: dict[str, Shape] = {
@@ -79,7 +80,10 @@ SHAPES: dict[str, Shape] = {
 }
 
 # Boxes of array and video research, by name or by how their names begin (X4).
-ARRAY_BOXES = ("scatter", "gather", "filter_array", "delta_*", "face_detect_*", "regrid", "render")
+ARRAY_BOXES = (
+    *("scatter", "gather", "filter_array", "map_frame*", "edge_detect", "contrast*", "chunk_assembler"),
+    *("delta_*", "face_detect*", "regrid", "render*", "merge", "join_fits", "concatenate"),
+)
 
 
 def is_array_box(type_name: str) -> bool:

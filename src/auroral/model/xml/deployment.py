@@ -8,6 +8,7 @@ from dataclasses import replace
 from auroral.model.deployment import (
     MONITOR_PORT,
     NODE_PORT,
+    REGION_PORT,
     Client,
     Deployment,
     Endpoint,
@@ -40,7 +41,7 @@ def read_deployment(text: str | bytes, file: str | None = None) -> Deployment:
         nodes=_added_up(reading.nodes(root)),
         replica_sets=reading.replica_sets(root),
         regions=tuple(
-            Region(_text(e, "node"), reading.endpoint(e, MONITOR_PORT), notes.place(e)) for e in root.all("region")
+            Region(_text(e, "node"), reading.endpoint(e, REGION_PORT), notes.place(e)) for e in root.all("region")
         ),
         clients=tuple(reading.client(e) for e in root.all("client")),
         publishes=reading.publishes(root),
@@ -69,8 +70,9 @@ class _Reading:
     def __init__(self, notes: Notes):
         self.notes = notes
 
-    def endpoint(self, element: Element, default_port: int) -> Endpoint | None:
-        text = element.attributes.get("endpoint")
+    def endpoint(self, element: Element, default_port: int, text: str | None = None) -> Endpoint | None:
+        """The endpoint in `text`, else in the element's attribute; None where there is none."""
+        text = element.attributes.get("endpoint") if text is None else text
         if text is None:
             return None
         try:
@@ -104,11 +106,23 @@ class _Reading:
     def client(self, element: Element) -> Client:
         return Client(
             _text(element, "prefix"),
-            self.endpoint(element, MONITOR_PORT),
+            self._first_endpoint(element),
             self.publishes(element),
             self.subscribes(element),
             self.notes.place(element),
         )
+
+    def _first_endpoint(self, element: Element) -> Endpoint | None:
+        """A client's endpoint; old files may name several monitors, for a client in parts."""
+        first, *more = element.attributes.get("endpoint", "").split() or [""]
+        if not more:
+            return self.endpoint(element, MONITOR_PORT)
+        self.notes.warn(
+            element,
+            f"the client has {1 + len(more)} endpoints; only the first, {first[:60]!r}, counts",
+            next_step="write a client for each endpoint",
+        )
+        return self.endpoint(element, MONITOR_PORT, first)
 
     def publishes(self, parent: Element) -> tuple[Publish, ...]:
         return tuple(

@@ -86,19 +86,24 @@ class _Reading:
         self.root = root
         self.notes = notes
         self.schemas = Schemas(root, notes)
-        self.views = tuple(v for v in (self._view(e) for e in root.all("connection_point_view")) if v is not None)
+        self.views = tuple(
+            v for v in (self._view(e) for e in root.with_queries("connection_point_view")) if v is not None
+        )
         # Input streams that are named but whose schema is not known.
         self.unreadable: list[str] = []
 
     def diagram(self, name: str) -> Diagram:
         queue = queue_options(self.root, QueueOptions(), self.notes)
-        inputs = tuple(i for i in (self._input(e) for e in self.root.all("input")) if i is not None)
-        view_names = {v for e in self.root.all("connection_point_view") if (v := self.notes.name(e)) is not None}
+        made = self._made_by_boxes()
+        inputs = tuple(i for i in (self._input(e, made) for e in self.root.with_queries("input")) if i is not None)
+        view_names = {
+            v for e in self.root.with_queries("connection_point_view") if (v := self.notes.name(e)) is not None
+        }
         queries = Queries(self.root, self.schemas, view_names, self.notes).read(queue)
         boxes = [box for query in queries for box in query.boxes]
         self._views_have_streams(inputs, boxes)
         delays = _longest_delays(boxes)
-        outputs = tuple(o for o in (self._output(e, delays) for e in self.root.all("output")) if o is not None)
+        outputs = tuple(o for o in (self._output(e, delays) for e in self.root.with_queries("output")) if o is not None)
         self._not_applied({query.name.lower() for query in queries})
         if self.unreadable:
             # A stand-in, so that readers of these streams are not reported for reading them.
@@ -118,10 +123,22 @@ class _Reading:
             queue=queue,
         )
 
-    def _input(self, element: Element) -> Input | None:
+    def _made_by_boxes(self) -> set[str]:
+        outs = (out for box in self.root.with_queries("box") for out in box.all("out"))
+        return {out.attributes.get("stream", "").strip().lower() for out in outs}
+
+    def _input(self, element: Element, made: set[str]) -> Input | None:
         stream, schema = self.notes.name(element, "stream"), self.schemas.of(element)
         self._old_endpoint(element)
         if stream is None:
+            return None
+        if stream in made:
+            # In Borealis <input> only declared a stream's schema: what no box made came from outside.
+            self.notes.warn(
+                element,
+                f"<input> of stream {stream!r} is ignored: a box makes the stream",
+                next_step="remove it, or give one of the two another name",
+            )
             return None
         if schema is None:
             self.unreadable.append(stream)
@@ -176,7 +193,7 @@ class _Reading:
     def _views_have_streams(self, inputs: tuple[Input, ...], boxes: list[Box]) -> None:
         streams = {*self.unreadable, *(given.stream for given in inputs)}
         streams.update(stream for box in boxes for stream in box.outputs)
-        for element in self.root.all("connection_point_view"):
+        for element in self.root.with_queries("connection_point_view"):
             stream = element.attributes.get("stream", "").strip().lower()
             if stream and stream not in streams and not self.notes.full:
                 meant = nearest(stream, sorted(streams))

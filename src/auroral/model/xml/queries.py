@@ -49,7 +49,7 @@ def read_changes(root: Element, notes: Notes) -> Changes:
 
 def _everywhere(root: Element, tag: str) -> list[Element]:
     """Boxes or tables, in queries and outside."""
-    return [*root.all(tag), *(element for query in root.all("query") for element in query.all(tag))]
+    return list(root.with_queries(tag))
 
 
 class Queries:
@@ -174,26 +174,35 @@ class Queries:
         if name in self.seen_tables:
             self.notes.error(element, f"table name {name!r} is used twice", next_step="names are unique in a diagram")
         self.seen_tables.add(name or "")
-        keys = [self.notes.name(key, "field") for key in element.all("key")]
-        indexes = [self.notes.name(index, "field") for index in element.all("index")]
+        keys = _keys(element, self.notes)
+        indexes = [(self.notes.name(index, "field"), index) for index in element.all("index")]
         if not keys:
             self.notes.error(element, "the table has no key", "at least one <key>", 'add <key field="..."/>')
         if name is None or schema is None:
             return None
-        for wanted, child in zip((*keys, *indexes), (*element.all("key"), *element.all("index")), strict=True):
+        for wanted, child in (*keys, *indexes):
             if wanted is not None and schema.get(wanted) is None:
                 self.notes.unknown(child, "field", wanted, schema.names)
         given = list(element.all("parameter")) + self.changes.parameters.get(("table", name), [])
         return Table(
             name,
             schema,
-            tuple(key for key in keys if key is not None),
-            tuple(index for index in indexes if index is not None),
+            tuple(key for key, _ in keys if key is not None),
+            tuple(index for index, _ in indexes if index is not None),
             self.notes.name(element, "stream"),
             _node(element),
             written_parameters(given, self.notes),
             self.notes.place(element),
         )
+
+
+def _keys(table: Element, notes: Notes) -> list[tuple[str | None, Element]]:
+    """The key fields and where each is named: in <key>, one or a list, or in the old parameter `key`."""
+    named = [(notes.name(key, "field"), key) for key in table.all("key")]
+    if not named:
+        parameters = (p for p in table.all("parameter") if p.attributes.get("name", "").strip().lower() == "key")
+        named = [(p.attributes.get("value"), p) for p in parameters]
+    return [(part.strip().lower() or None, element) for text, element in named for part in (text or "").split(",")]
 
 
 def written_parameters(elements: list[Element], notes: Notes) -> tuple[tuple[str, str], ...]:

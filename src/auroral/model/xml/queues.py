@@ -20,7 +20,9 @@ def queue_options(element: Element, outer: QueueOptions, notes: Notes) -> QueueO
     if effective.update_queue is not False:
         return effective
     if details:
-        notes.error(
+        # The old parser refused this on one element only; what was switched off further out stayed off, unsaid.
+        note = notes.error if own.update_queue is False else notes.warn
+        note(
             element,
             f"update_queue is 0 and there is {' and '.join(details)}",
             "queue_type and key only with update_queue=1",

@@ -41,6 +41,12 @@ class Element:
     def all(self, tag: str) -> Iterator[Element]:
         return (child for child in self.children if child.tag == tag)
 
+    def with_queries(self, tag: str) -> Iterator[Element]:
+        """Children of a root, and of the queries in it: a diagram may declare what a query needs in the query."""
+        yield from self.all(tag)
+        for query in self.all("query"):
+            yield from query.all(tag)
+
     @property
     def label(self) -> str:
         """`box 'merge'`, or for what stands inside a box `box 'merge', parameter 'interval'`."""

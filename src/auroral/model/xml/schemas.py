@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from auroral.model.errors import DiagramError, Place, Problem, unknown_name
@@ -14,23 +15,31 @@ from auroral.model.xml.read import Element
 MAX_STRING = 1_000_000_000
 
 
+# `int(9)` has bounds as `int(0...9)` has; `string(9)` has a size.
+_BOUNDS = re.compile(r"\.\.\.|\*|^\s*(?!string|varchar|dec|numeric)\w+\s*\(", re.IGNORECASE)
+
+
+def _has_bounds(written: str) -> bool:
+    return _BOUNDS.search(written) is not None
+
+
 class Schemas:
     """The schemas of one file by name. One that could not be read is known, and is None."""
 
     def __init__(self, root: Element, notes: Notes):
         self.notes = notes
         self.known: dict[str, Schema | None] = {}
-        self.aliases = {name for element in root.all("type") if (name := notes.name(element)) is not None}
-        names = [n for element in root.all("schema") if (n := notes.name(element, fold=False)) is not None]
+        self.aliases = {name for element in root.with_queries("type") if (name := notes.name(element)) is not None}
+        names = [n for element in root.with_queries("schema") if (n := notes.name(element, fold=False)) is not None]
         self.names = by_any_case(names)
-        for element in root.all("type"):
+        for element in root.with_queries("type"):
             notes.error(
                 element,
                 f"array type {element.attributes.get('array', '')[:60]!r}: arrays are not supported",
                 "scalar fields",
                 "give each element of the array a row or a field of its own",
             )
-        for element in root.all("schema"):
+        for element in root.with_queries("schema"):
             name = notes.name(element, fold=False)
             if name is None:
                 continue
@@ -74,11 +83,7 @@ class Schemas:
         name, written = self.notes.name(element), element.attributes.get("type")
         if name is None or written is None:
             return None
-        if (
-            any(sign in written for sign in ("...", "*"))
-            or written.lower() in self.aliases
-            or written.lower() in self.names
-        ):
+        if _has_bounds(written) or written.lower() in self.aliases or written.lower() in self.names:
             self.notes.error(
                 element,
                 f"field {name!r} is an array ({written[:60]!r}): arrays are not supported",

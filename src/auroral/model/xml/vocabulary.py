@@ -48,7 +48,9 @@ DIAGRAM = {
     "schema": Tag(("name",), (), ("field",)),
     "field": Tag(("name", "type"), ("size",)),
     "type": Tag(("name", "array"), ("size",)),
-    "query": Tag(("name",), (*_QUEUE, "node"), ("box", "table")),
+    "query": Tag(
+        ("name",), (*_QUEUE, "node"), ("box", "table", "schema", "type", "input", "output", "connection_point_view")
+    ),
     "box": Tag(("name", "type"), ("node", *_QUEUE), ("in", "out", "parameter", "access")),
     "in": Tag(("stream",), ("connection_point_view", "port", *_QUEUE)),
     "out": Tag(("stream",)),

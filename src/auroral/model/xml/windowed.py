@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.base import BoxSpec
-from auroral.model.boxes.join import Join, JoinBuffer, JoinKind
+from auroral.model.boxes.join import Join, JoinBuffer
 from auroral.model.boxes.later import Later
 from auroral.model.expression import parse_aggregate
 from auroral.model.windows import Alignment, FieldWindow, TupleWindow
@@ -46,12 +46,17 @@ def aggregate(parameters: Parameters, _inputs: int) -> BoxSpec:
         return Aggregate(calls, TupleWindow(counts[0], counts[1], timeout), group_by)
     sizes = [parameters.number(name, 0, above=True) or 1 for name in ("window-size", "advance")]
     if not by_field and not parameters.failed:
+        reason = "windows of values over rows in order of arrival are folds of a later release"
+        parameters.warn("order-by", reason, "write order-by FIELD if rows come in its order")
+        return Later("aggregate", parameters.rest(), reason)
+    repeated = [n for n, (name, _) in enumerate(calls) if name == field]
+    if repeated:
+        # Files from before results had the order field: Borealis would give two fields of one name.
+        reason = f"order-on-field and aggregate-function-output-name.{repeated[0]} both name the result's {field!r}"
         parameters.warn(
-            "order-by",
-            "windows of values over rows in order of arrival do not run yet",
-            "write order-by FIELD if rows come in its order",
+            f"aggregate-function-output-name.{repeated[0]}", reason, "give the function's field another name"
         )
-        return Later("aggregate", parameters.rest())
+        return Later("aggregate", parameters.rest(), reason)
     alignment = Alignment.INDEPENDENT if independent else Alignment.FIRST
     return Aggregate(calls, FieldWindow(field or "", sizes[0], sizes[1], alignment, slack, timeout), group_by)
 
@@ -62,23 +67,33 @@ def join(type_name: str, left_size: str, right_size: str) -> Callable[[Parameter
     def make(parameters: Parameters, _inputs: int) -> BoxSpec:
         left = _buffer(parameters, "left", left_size)
         right = _buffer(parameters, "right", right_size)
-        outer = [name for name in ("leftjoin", "rightjoin") if type_name == "sjoin" and parameters.flag(name)]
+        deaf = [name for name in ("leftjoin", "rightjoin") if type_name == "sjoin" and _is_off(parameters, name)]
         timeout = _timeout(parameters)
         predicate, columns = parameters.expression("predicate") or "", _columns(parameters)
-        if len(outer) == 2:
-            parameters.warn("rightjoin", "leftjoin together with rightjoin does not run yet", "choose one of them")
-            return Later(type_name, parameters.rest())
-        kind = {"leftjoin": JoinKind.LEFT, "rightjoin": JoinKind.RIGHT}[outer[0]] if outer else JoinKind.INNER
-        return Join(predicate, left, right, columns, kind, timeout=timeout, type_name=type_name)
+        if deaf:
+            reason = (
+                f"{deaf[0]} is off: joins in which one side's rows do not look for partners come in a later release"
+            )
+            parameters.warn(deaf[0], reason, "leave it out to join both ways")
+            return Later(type_name, parameters.rest(), reason)
+        return Join(predicate, left, right, columns, timeout=timeout, type_name=type_name)
 
     return make
+
+
+def _is_off(parameters: Parameters, name: str) -> bool:
+    """Whether arriving rows of that side do not look for partners. Borealis knew one word for it: false."""
+    value = (parameters.text(name) or "").lower()
+    if value in ("0", "no", "off"):
+        parameters.warn(name, f"{name} is {value!r}, which counts as true", "write false to switch it off")
+    return value == "false"
 
 
 def _buffer(parameters: Parameters, side: str, size_name: str) -> JoinBuffer:
     by_tuples = parameters.choice(f"{side}-order-by", ("TUPLES", "VALUES")) == "TUPLES"
     field = parameters.text(f"{side}-order-on-field")
     if by_tuples:
-        return JoinBuffer(parameters.whole(size_name) or 0, tuples=True)
+        return JoinBuffer(int(parameters.number(size_name, 0) or 0), tuples=True)
     if not field and f"{side}-order-by" in parameters.given:
         parameters.fail(
             f"'{side}-order-on-field' is needed with {side}-order-by VALUES",
