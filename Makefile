@@ -24,8 +24,8 @@ demo: $(READY) ## run a small network-monitoring diagram live, and prove its out
 test: $(READY) ## run all tests (needs minutes: many use a real Spark)
 	@$(BIN)/python -m pytest $(ARGS)
 
-test-fast: $(READY) ## run the tests that need no Spark (seconds)
-	@$(BIN)/python -m pytest -m 'not spark' $(ARGS)
+test-fast: $(READY) ## run the quick tests: no Spark, nothing killed, fewer random examples (seconds)
+	@$(BIN)/python -m pytest -m 'not spark and not slow' --hypothesis-profile=fast $(ARGS)
 
 check: $(READY) ## lint, formatting, types
 	@$(BIN)/ruff check .

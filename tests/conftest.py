@@ -6,9 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# For `make test-fast`; `make test` and CI draw as many examples as each test says.
+settings.register_profile("fast", max_examples=15)
 
 
 @pytest.fixture(scope="session")

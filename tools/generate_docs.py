@@ -47,7 +47,14 @@ def _spelling(action: argparse.Action) -> str:
     return f"`{action.option_strings[-1]}{'' if action.nargs == 0 else ' ' + value}`"
 
 
-GENERATORS: Mapping[str, Callable[[], str]] = {"boxes": boxes, "commands": commands}
+def functions() -> str:
+    from auroral.model.expression import BUILTINS
+
+    rows = [f"| `{f.usage}` | {f.meaning} |" for f in BUILTINS.values()]
+    return "\n".join(["| function | gives |", "|---|---|", *rows]) + "\n"
+
+
+GENERATORS: Mapping[str, Callable[[], str]] = {"boxes": boxes, "commands": commands, "functions": functions}
 
 
 def pages() -> list[Path]:

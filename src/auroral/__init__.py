@@ -1,7 +1,7 @@
 """Auroral: a stream processor on Apache Spark that answers in time and corrects what it answered too early.
 
-What is imported here describes diagrams and needs neither Spark nor Java. `run`, `batch` and `verify` bring
-Spark in, and are loaded when they are first used.
+What is imported here describes diagrams and needs neither Spark nor Java. `run`, `batch`, `verify` and
+`prune` are loaded when they are first used; all but the last bring Spark in.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from auroral.model.steps import Stream
 from auroral.model.types import FieldType, Kind
 
 if TYPE_CHECKING:
-    from auroral.app import batch, run, verify
+    from auroral.app import batch, prune, run, verify
 
 __all__ = [
     "diagram",
@@ -29,6 +29,7 @@ __all__ = [
     "run",
     "batch",
     "verify",
+    "prune",
     "sql",
     "function",
     "register_function",
@@ -53,7 +54,7 @@ __all__ = [
     "Place",
 ]
 
-_LAZY = {"run": "auroral.app", "batch": "auroral.app", "verify": "auroral.app"}
+_LAZY = dict.fromkeys(["run", "batch", "verify", "prune"], "auroral.app")
 
 
 def __getattr__(name: str) -> object:

@@ -1,7 +1,7 @@
-"""Running diagrams from Python: `run`, `batch` and `verify`.
+"""Running diagrams from Python: `run`, `batch`, `verify` and `prune`.
 
 with auroral.run(diagram) as app:
-    app.push("flows", [{"ts": 1, "bytes": 40}])
+    app.push("flows", [{"ts": "2026-03-01T12:00:00Z", "bytes": 40}])
     app.close("flows")
     for event in app.subscribe("out"):
         ...
@@ -13,11 +13,13 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from auroral.edge.files import InputSpecError
-from auroral.engine.session import DEFAULT_MASTER, start_session
+from auroral.engine.session import DEFAULT_MASTER, cancel_job_group, set_job_group, start_session
 from auroral.model.builder import DiagramBuilder, check
 from auroral.model.checking import Checked
 from auroral.model.diagram import Diagram
@@ -25,16 +27,19 @@ from auroral.node.committing import check_new
 from auroral.node.evaluator import EngineEvaluator, Evaluator
 from auroral.node.feeds import PUSHED, Given, check_input, described, make_feed, refuse_unknown
 from auroral.node.handle import App, AppError
+from auroral.node.jobwatch import JobWatch
+from auroral.node.pruning import Pruned, prune_folder
 from auroral.node.report import Report
 from auroral.node.runfolder import RunFolder
 from auroral.node.runner import Runner
+from auroral.node.userfiles import judged_files
 from auroral.node.verify import verify_folder
 from auroral.node.whole import Batch, run_whole
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["App", "AppError", "Batch", "Report", "batch", "run", "verify"]
+__all__ = ["App", "AppError", "Batch", "Pruned", "Report", "batch", "prune", "run", "verify"]
 
 Inputs = Mapping[str, Given]
 Outputs = Mapping[str, str | os.PathLike[str]]
@@ -52,16 +57,21 @@ def run(
 ) -> App:
     """Start a run, or go on with the one in `folder`. Returns at once; the work is done in threads.
 
-    `inputs` are paths (`"flows.csv"`, `"flows.csv@10x"`, `"-"`), tables or iterables of rows, by stream;
-    streams that are not among them get their rows from `App.push`. `outputs` are paths by stream. Without
-    `folder` the run is kept in a temporary one, which goes with the App. With `flush`, windows that are still
-    open when all input has ended are closed too.
+    `inputs` are paths (`"flows.csv"`, `"flows.csv@10x"`, `"-"`), tables or iterables of rows, by stream; streams
+    that are not among them get their rows from `App.push`. To go on with a run, inputs must begin at the beginning
+    again: rows that the run has already are passed over. `outputs` are paths by stream. Without `folder` the run is
+    kept in a temporary one, which goes with the App. With `flush`, windows that are still open when all input has
+    ended are closed too.
+
+    When a run is resumed, each input must be the one it read before, from its beginning on: the rows that are in the
+    log are passed over, also of an iterator. To hand over new rows only, push them.
 
     A run folder holds a pickle of the diagram, which can run any code: go on only with folders you trust.
     """
     checked = _checked(diagram)
     inputs = dict(inputs or {})
-    wanted = {stream: os.fspath(path) for stream, path in (outputs or {}).items()}
+    # Absolute: the run may be resumed, and its files judged, from another folder.
+    wanted = {stream: _absolute(os.fspath(path)) for stream, path in (outputs or {}).items()}
     _check_names(checked, inputs, wanted)
     if folder is None or not (Path(folder) / "run.json").exists():
         for source in checked.diagram.inputs:
@@ -69,23 +79,25 @@ def run(
                 check_input(source, inputs[source.stream])
         check_new(wanted.values())
     named = {i.stream: described(inputs[i.stream]) if i.stream in inputs else PUSHED for i in checked.diagram.inputs}
-    place = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="auroral-run-"))
-    claimed = RunFolder.claim(place, checked, named, wanted, flush)
+    jobs = JobWatch(checked.diagram.bucket)
+    with ExitStack() as undo:
+        # A run that could not be set up leaves nothing behind that a mended one would stumble over.
+        place = _place(folder, undo)
+        claimed = RunFolder.claim(place, checked, named, wanted, flush)
+        undo.callback(_give_up, claimed)
 
-    def evaluator() -> Evaluator:
-        return EngineEvaluator(session or start_session(master), checked, claimed.empty_cache())
+        def evaluator() -> Evaluator:
+            used = session or start_session(master)
+            set_job_group(used, jobs.group)
+            engine = EngineEvaluator(used, checked, claimed.empty_cache())
+            return jobs.over(engine, lambda: cancel_job_group(used, jobs.group))
 
-    try:
         runner = Runner(claimed, evaluator, wanted)
-    except BaseException:
-        _give_up(claimed)
-        raise
-    try:
+        undo.callback(runner.close)
+        undo.callback(runner.outputs.discard_empty)
         feeds = [make_feed(runner.sources[stream], given, runner.clock) for stream, given in inputs.items()]
-    except BaseException:
-        runner.close()
-        raise
-    return App(runner, feeds, temporary=folder is None)
+        undo.pop_all()
+    return App(runner, feeds, temporary=folder is None, jobs=jobs)
 
 
 def batch(
@@ -114,16 +126,31 @@ def batch(
 
 
 def verify(
-    folder: str | os.PathLike[str], session: SparkSession | None = None, *, master: str = DEFAULT_MASTER
+    folder: str | os.PathLike[str],
+    session: SparkSession | None = None,
+    *,
+    master: str = DEFAULT_MASTER,
+    since_last: bool = False,
 ) -> Report:
-    """Whether a run's stable output equals one batch run over the rows that it logged.
+    """Whether a run's stable output equals one batch run over the rows that it logged, and its files that output.
 
-    The run folder's pickle is loaded, which can run any code: verify only folders that you trust.
+    With `since_last`, only what is new since the run was last found equal is compared; also where older rows were
+    pruned. The run folder's pickle is loaded, which can run any code: verify only folders that you trust.
     """
     path = Path(folder)
     # Before Spark is started for nothing.
-    RunFolder.look(path)
-    return verify_folder(session or start_session(master), path)
+    folder_of_run = RunFolder.look(path)
+    report = verify_folder(session or start_session(master), path, since_last)
+    return replace(report, files=judged_files(folder_of_run))
+
+
+def prune(folder: str | os.PathLike[str]) -> Pruned:
+    """Remove logged rows that neither resuming the run nor verifying what is still to come needs.
+
+    Only what lies below the last verification goes; outputs stay. The run folder's pickle is loaded, which can run any
+    code: prune only folders that you trust.
+    """
+    return prune_folder(Path(folder))
 
 
 def _checked(diagram: Diagram | DiagramBuilder | Checked) -> Checked:
@@ -135,8 +162,19 @@ def _check_names(checked: Checked, inputs: Inputs, outputs: Mapping[str, str]) -
     refuse_unknown("output", outputs, [o.stream for o in checked.diagram.outputs])
 
 
+def _absolute(path: str) -> str:
+    return path if path == "-" else os.path.abspath(path)
+
+
+def _place(folder: str | os.PathLike[str] | None, undo: ExitStack) -> Path:
+    if folder is not None:
+        return Path(folder)
+    place = Path(tempfile.mkdtemp(prefix="auroral-run-"))
+    undo.callback(shutil.rmtree, place, ignore_errors=True)
+    return place
+
+
 def _give_up(claimed: RunFolder) -> None:
-    """A run that could not be set up leaves no folder behind that a mended one would stumble over."""
     claimed.close()
     if not claimed.resumed:
         shutil.rmtree(claimed.path, ignore_errors=True)

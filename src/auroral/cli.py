@@ -13,11 +13,21 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 
-from auroral.commands import batch, check, demo, explain, run, verify
-from auroral.commands.terminal import FINE, WRONG_INPUT, WRONG_USE, WrongUse, problems_of, say, say_problems
+from auroral.commands import batch, check, demo, explain, prune, run, verify
+from auroral.commands.spark import clear_logs
+from auroral.commands.terminal import (
+    FINE,
+    WRONG_INPUT,
+    WRONG_USE,
+    WrongUse,
+    own_warnings,
+    problems_of,
+    say,
+    say_problems,
+)
 from auroral.model.errors import AuroralError
 
-COMMANDS: tuple[ModuleType, ...] = (check, explain, run, batch, verify, demo)
+COMMANDS: tuple[ModuleType, ...] = (check, explain, run, batch, verify, prune, demo)
 INTERRUPTED = 130
 
 DESCRIPTION = """\
@@ -35,26 +45,38 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.command is None:
         parser.print_help()
         return FINE
-    try:
-        return int(args.run(args))
-    except WrongUse as error:
-        say_problems("error", problems_of(error), sys.stderr)
-        say(f"see also: auroral {args.command} --help", sys.stderr)
-        return _with_traceback(args.debug, WRONG_USE)
-    except AuroralError as error:
-        say_problems("error", problems_of(error), sys.stderr)
-        return _with_traceback(args.debug, WRONG_INPUT)
-    except BrokenPipeError:
-        # Whoever read our output has seen enough, as with `| head`; nothing more can be written there.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FINE
-    except KeyboardInterrupt:
-        say("stopped", sys.stderr)
-        return _with_traceback(args.debug, INTERRUPTED)
-    except Exception as error:  # noqa: BLE001  nobody should have to read a traceback who did not ask for one
-        say(f"error: this should not happen: {type(error).__name__}: {error}", sys.stderr)
-        say(f"    next: see where with auroral {args.command} ... --debug, and report it", sys.stderr)
-        return _with_traceback(args.debug, WRONG_INPUT)
+    failed = False
+    with own_warnings():
+        try:
+            code = int(args.run(args))
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  each is told in words
+            failed = isinstance(error, Exception) and not isinstance(error, BrokenPipeError)
+            code = _told(error, args)
+    for log in clear_logs(keep=failed):
+        say(f"what Spark said is in {log}", sys.stderr)
+    return code
+
+
+def _told(error: BaseException, args: argparse.Namespace) -> int:
+    """Say what happened, without a traceback unless it was asked for; gives the exit code."""
+    match error:
+        case WrongUse():
+            say_problems("error", problems_of(error), sys.stderr)
+            say(f"see also: auroral {args.command} --help", sys.stderr)
+            return _with_traceback(args.debug, WRONG_USE)
+        case AuroralError():
+            say_problems("error", problems_of(error), sys.stderr)
+            return _with_traceback(args.debug, WRONG_INPUT)
+        case BrokenPipeError():
+            # Whoever read our output has seen enough, as with `| head`; nothing more can be written there.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return FINE
+        case KeyboardInterrupt():
+            say("stopped", sys.stderr)
+            return _with_traceback(args.debug, INTERRUPTED)
+    say(f"error: this should not happen: {type(error).__name__}: {error}", sys.stderr)
+    say(f"    next: see where with auroral {args.command} ... --debug, and report it", sys.stderr)
+    return _with_traceback(args.debug, WRONG_INPUT)
 
 
 def make_parser() -> argparse.ArgumentParser:

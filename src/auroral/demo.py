@@ -29,6 +29,8 @@ SCANNER = "10.66.6.6"
 SCAN_RATE = 60
 SCAN = (0.25, 0.75)
 """When the scan happens, as parts of the whole."""
+WARM_UP_AT = 1_700_000_000_000_000
+"""Any time will do for rows that only warm Spark up."""
 _PORTS = (22, 25, 53, 80, 123, 443, 993)
 
 INTRODUCTION = """\
@@ -65,7 +67,7 @@ def warm_up(session: SparkSession) -> None:
 
     with run(demo_diagram(), session=session) as app:
         for site in SITES:
-            app.push(site, traffic(Random(0), 20, 0, 2_000_000))
+            app.push(site, traffic(Random(0), 20, WARM_UP_AT, WARM_UP_AT + 2_000_000))
         app.close()
         app.await_termination()
 

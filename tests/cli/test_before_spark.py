@@ -61,7 +61,7 @@ def test_wrong_input(command: str, arguments: tuple[str, ...], told: str, aurora
 
 def test_run_or_resume(auroral: Call, tmp_path: Path) -> None:
     assert auroral("run").code == 2
-    assert auroral("run", GRID, "--resume", "r").code == 2
+    assert "is no run folder" in auroral("run", GRID, "--resume", "r").err
     assert "--flush would change it" in auroral("run", "--resume", "r", "--flush").err
     nothing = auroral("run", "--resume", "r")
     assert nothing.code == 1 and "is no run folder" in nothing.err

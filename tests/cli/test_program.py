@@ -5,7 +5,6 @@ from types import ModuleType
 import pytest
 
 from auroral import cli
-from auroral.commands.interrupts import noted
 from auroral.model.errors import AuroralError
 from cli.conftest import Call
 
@@ -68,13 +67,3 @@ def test_errors_have_no_traceback_unless_asked_for(
     debugged = auroral("verify", "somewhere", "--debug")
     assert debugged.code == code
     assert "Traceback" in debugged.err
-
-
-def test_the_second_interrupt_does_not_wait() -> None:
-    import signal
-
-    with noted() as asked:
-        signal.raise_signal(signal.SIGINT)
-        assert asked.is_set()
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)

@@ -4,7 +4,9 @@ import json
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
+from typing import TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,7 +24,25 @@ def lines(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").splitlines()
 
 
-def test_run_batch_verify_and_a_tampered_run(process: Call, tmp_path: Path) -> None:
+SLOW = """
+import time
+import auroral
+
+@auroral.function("long -> long")
+def slowly(v):
+    time.sleep(1)
+    return v
+
+d = auroral.diagram("d", bucket="1s")
+d.input("s", "ts long, v long", stime="ts", unit="s").map("m", {"v": "slowly(v)"}).output()
+"""
+
+
+def test_run_batch_verify_and_a_tampered_run(
+    process: Call, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setenv("TMPDIR", str(temporary))
     ran = process("run", GRID, *INPUTS, "--output", "deviations=run.jsonl", "--folder", "r", "--bucket", "20s")
     assert ran.code == 0, ran.err
     assert "auroral verify r" in ran.out
@@ -37,6 +57,8 @@ def test_run_batch_verify_and_a_tampered_run(process: Call, tmp_path: Path) -> N
     proved = process("verify", "r")
     assert proved.code == 0, proved.err
     assert "verified" in proved.out
+    assert f"file {tmp_path / 'run.jsonl'} of deviations: equal to the run's own copy" in proved.out
+    assert list(temporary.glob("auroral-*")) == []
 
     part = next((tmp_path / "r" / "outputs").rglob("part-*.parquet"))
     rows = pq.read_table(pa.BufferReader(part.read_bytes()))
@@ -71,12 +93,40 @@ def test_ctrl_c_leaves_a_run_that_goes_on(process: Call, tmp_path: Path) -> None
     assert process("verify", "r").code == 0
 
 
-def test_demo(process: Call) -> None:
+def test_a_second_ctrl_c_does_not_wait_for_the_job(process: Call, tmp_path: Path) -> None:
+    (tmp_path / "d.py").write_text(SLOW)
+    (tmp_path / "s.csv").write_text("ts,v\n" + "".join(f"{at},{at}\n" for at in range(1000)))
+    command = [*PROGRAM, "run", "d.py", "--input", "s=s.csv", "--output", "m=m.csv", "--folder", "r"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as running:
+        assert running.stdout is not None
+        until(running.stdout, "evaluating 999 buckets with 1,000 rows for 2 s, slow while Spark warms up")
+        running.send_signal(signal.SIGINT)
+        until(running.stdout, "stopping after this job; press Ctrl-C again to stop now")
+        running.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        rest = running.stdout.read()
+        running.wait(60)
+        assert time.monotonic() - began < 20
+    assert running.returncode == 0
+    assert "stopped, nothing is lost; go on with: auroral run --resume r" in rest
+    assert lines(tmp_path / "m.csv") == []
+
+
+def until(stream: TextIO, text: str) -> None:
+    for line in stream:
+        if text in line:
+            return
+    raise AssertionError(f"{text!r} was never said")
+
+
+def test_demo(process: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     ended = process("demo", "--seconds", "5")
     assert ended.code == 0, ended.err
     assert "verified: the run's stable output equals one batch run" in ended.out
     assert "alert: 10.66.6.6" in ended.out
-    assert "run folder: " in ended.out
+    assert list((tmp_path / "temporary").glob("auroral-*")) == []
 
 
 def test_determinism_names_the_box(process: Call, tmp_path: Path) -> None:

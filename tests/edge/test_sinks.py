@@ -225,6 +225,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_sigkill_in_the_middle_of_appends_loses_and_repeats_nothing(tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"out.{kind}"

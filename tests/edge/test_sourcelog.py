@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from auroral.edge import durable, sourcelog
+from auroral.edge import durable, rejectedrows, sourcelog
 from auroral.edge.durable import InUse, StorageError, StorageFull
 from auroral.edge.ledger import Reason
 from auroral.edge.records import DamagedSegment, Kind
@@ -104,8 +104,8 @@ def test_marks_carry_boundary_and_end(tmp_path: Path) -> None:
         log.mark(stamper.state, ended=True)
     with SourceLog.open(tmp_path, SCHEMA) as log:
         assert (log.state.boundary, log.state.ended) == (10, True)
-        assert [record.header.kind for record in log.iter_records()] == [Kind.INLINE, Kind.MARK]
-        assert [record.rows.num_rows for record in log.iter_records()] == [5, 0]
+        assert [entry.header.kind for entry in log.entries()] == [Kind.INLINE, Kind.MARK]
+        assert [entry.header.rows for entry in log.entries()] == [5, 0]
 
 
 def test_rejected_and_refused_rows_are_kept_and_counted(tmp_path: Path) -> None:
@@ -156,6 +156,7 @@ def test_a_torn_end_is_cut_and_reported(tmp_path: Path, keep: int) -> None:
         fill(log, 100, 1)
         fill(log, 0, 3)
         log.close()
+    never_acknowledged(tmp_path)
     second = segment.read_bytes()[whole:]
     segment.write_bytes(segment.read_bytes()[:whole] + second[: len(second) // 2][:keep])
     size = segment.stat().st_size
@@ -177,6 +178,7 @@ def test_a_bad_checksum_at_the_very_end_is_torn_and_zeros_too(tmp_path: Path) ->
         whole = segment.stat().st_size
         fill(log, 3, 3)
     flip(segment, -5)
+    never_acknowledged(tmp_path)
     with SourceLog.open(tmp_path, SCHEMA) as log:
         assert log.torn is not None
         assert stimes(log.read()) == [0, 1, 2]
@@ -185,6 +187,11 @@ def test_a_bad_checksum_at_the_very_end_is_torn_and_zeros_too(tmp_path: Path) ->
     with SourceLog.open(tmp_path, SCHEMA) as log:
         assert segment.stat().st_size == whole
         assert stimes(log.read()) == [0, 1, 2]
+
+
+def never_acknowledged(folder: Path) -> None:
+    """As if the process had ended within the write, and not after it."""
+    (folder / "writer.lock").write_bytes(b"")
 
 
 def flip(path: Path, offset: int) -> None:
@@ -333,6 +340,7 @@ def test_no_room_at_any_step_of_an_append(tmp_path: Path, monkeypatch: pytest.Mo
 
         monkeypatch.setattr(durable, "write_at", full)
         monkeypatch.setattr(sourcelog, "write_at", full)
+        monkeypatch.setattr(rejectedrows, "write_at", full)
         with pytest.raises(StorageFull):
             log.append(stamper.stamp(mixed, 0), stamper.state)
         monkeypatch.undo()
@@ -383,6 +391,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_sigkill_in_the_middle_of_appends_loses_and_repeats_nothing(tmp_path: Path) -> None:
     for waited, pause in moments(7, 6):
         acknowledged = killed_after(WRITER, [str(tmp_path / "log")], waited, pause)

@@ -20,6 +20,9 @@ from auroral.model.steps import Stream
 from auroral.model.windows import Alignment, FieldWindow
 from auroral.reference.rows import Row
 
+# Texts that mean something to SQL, to Spark's substitution of variables, or to how statements are put together here.
+ODD_NAMES = [":lo", "a:high", "a.b", "x@past", " AS y", "g0", "a0n", "FROM `in0`", "--", "\u00e4\U0001f600"]
+ODD = [*ODD_NAMES, "${spark.master}"]
 FIELDS = "t {t}, k string, g double, i int, l long, x double, y double, f single, e timestamp, d decimal(12,2), c bool"
 LOOSE = "dev"
 """What columns are called whose values the reference computes otherwise than Spark: nothing is made from them."""
@@ -225,6 +228,8 @@ class _Drawing:
         if numbers:
             a, b = self.random.choice(numbers), self.random.choice(numbers)
             columns["m"] = self.random.choice([f"{a} / {b}", f"{a} * 2", f"-{a}", f"{a} - {b}", f"{a} % {b}"])
+        if self.random.random() < 0.3:
+            columns[self.random.choice(ODD_NAMES)] = f"'{self.random.choice(ODD)}'"
         return (stream.map(name, columns or {"z": "stime"}),)
 
     def _union(self, name: str) -> Sequence[Stream]:
@@ -263,9 +268,12 @@ class _Drawing:
         assert stream is not None
         size, advance = self._window(3)
         late = self.random.choice(["ledger", "side", "correct"])
+        calls = self._calls(stream)
+        if {"k", "x"} <= set(self._names(stream)) and self.random.random() < 0.4:
+            calls["u"] = self.random.choice(["chained(k, x)", "listed(x)"])
         result = stream.event_time_aggregate(
             name,
-            self._calls(stream),
+            calls,
             on="e",
             window=f"{size}us",
             advance=f"{advance}us",

@@ -110,7 +110,7 @@ def _bits(value: Any) -> tuple[str, Any]:
 
 def assert_same(expected: Outcome, found: Outcome, loose: Mapping[str, Sequence[int]] | None = None) -> None:
     """The same rows and ledger. `loose` are positions of columns that need only agree to nine digits, by output."""
-    assert dict(found.ledger) == dict(expected.ledger), "ledger"
+    assert dict(found.ledger) == dict(expected.ledger), f"ledger: {dict(found.ledger)}, not {dict(expected.ledger)}"
     assert found.outputs.keys() == expected.outputs.keys()
     for name, rows in expected.outputs.items():
         _assert_same_rows(name, rows, found.outputs[name], (loose or {}).get(name, ()))

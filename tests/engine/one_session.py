@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ SOURCES = {
     "left": rows(*((i, i, KEYS[i % 3], 0.1 * i) for i in range(0, 50, 2))),
     "right": rows(*((i, i, KEYS[i % 2], 1e300 if i == 9 else float(i)) for i in range(0, 50, 3))),
 }
+SWAPPED = {"left": SOURCES["right"], "right": SOURCES["left"]}
 
 
 def small_diagram() -> Checked:
@@ -51,8 +53,13 @@ def small_diagram() -> Checked:
 def main(address: str, folder: Path) -> None:
     spark = start_session(address, memory="1g", partitions=2)
     checked = small_diagram()
+    # Two engines at once on one session, each with rows of its own, must not see one another's.
+    with ThreadPoolExecutor(2) as threads:
+        small = threads.submit(by_buckets, spark, checked, SOURCES, [0, 30, 60], folder / "small")
+        swapped = threads.submit(by_buckets, spark, checked, SWAPPED, [0, 30, 60], folder / "swapped")
     found = {
-        "small": by_buckets(spark, checked, SOURCES, [0, 30, 60], folder / "small"),
+        "small": small.result(),
+        "swapped": swapped.result(),
         "large": by_buckets(spark, checked, SOURCES, [0, 60], folder / "large", small_limit=0),
         "batch": by_batch(spark, checked, SOURCES, UNTIL, folder / "batch"),
     }

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pytest
 
 from auroral.engine import exact
-from auroral.engine.aggregate_sql import _group_by
-from auroral.engine.sqltext import select
+from auroral.engine.sqltext import aliased, group_by, select
 from auroral.engine.states import BoxState, box_state
 from auroral.model.aggregates import typed_aggregate
 from auroral.model.boxes.base import Report
@@ -40,13 +39,11 @@ def statement(calls: dict[str, str], many_bins: bool) -> str:
     for stage in state.stages():
         text = f"SELECT *, {', '.join(f'{p.sql} AS {p.name}' for p in stage)} FROM ({text})"
     names = list(state.bins)
-    partial = select(["part", "grp", *names, *state.of_rows()], f"({text})", _group_by(["part", "grp", *names]))
-    merged = select(["grp", *names, *state.merge()], f"({partial})", _group_by(["grp", *names]))
+    partial = select(["part", "grp", *names, *state.of_rows()], f"({text})", group_by(["part", "grp", *names]))
+    merged = select(["grp", *names, *state.merge()], f"({partial})", group_by(["grp", *names]))
     if state.bins:
         merged = select(["grp", *state.fold()], f"({merged})", "GROUP BY grp")
-    for stage in state.finishing():
-        merged = f"SELECT *, {', '.join(f'{p.sql} AS {p.name}' for p in stage)} FROM ({merged})"
-    return select(["grp", *state.finals(list(calls))], f"({merged})", "ORDER BY grp")
+    return select(["grp", *aliased(zip(state.finals(), calls, strict=True))], f"({merged})", "ORDER BY grp")
 
 
 def results(spark: Any, groups: list[list[float | None]], calls: dict[str, str], many_bins: bool) -> list[tuple]:

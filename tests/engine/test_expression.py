@@ -597,9 +597,19 @@ def test_columns_are_named_by_the_caller() -> None:
     assert to_sql(typed, lambda qualifier, name: f"{(qualifier or '?')[0]}.{name}") == expected
 
 
-def test_sql_passes_unchanged() -> None:
-    typed = resolve(sql("upper(s)", "string"), SCOPE)
-    assert to_sql(typed, _backquoted) == "upper(s)"
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("upper(s)", "upper((`s`))"),
+        ("s -- as it is", "(`s`)"),
+        ("trim(/* both */ s)", "trim( (`s`))"),
+        # What stands in a string must mean nothing in the statement as a whole.
+        (r"'a`b' || r'\d${x}' || '\`\\`' || '\${y}' || '$z'", r"'a\u0060b' || '\\d\u0024{x}' || '\u0060\\\u0060' || '\u0024{y}' || '$z'"),
+    ],
+)  # fmt: skip
+def test_sql_is_cast_to_its_type_and_cannot_reach_beyond(text: str, written: str) -> None:
+    typed = resolve(sql(text, "string"), SCOPE)
+    assert to_sql(typed, _backquoted) == f"CAST((\n{written}\n) AS STRING)"
 
 
 @pytest.mark.parametrize("text", ["now()", "rand()", "sequence()"])

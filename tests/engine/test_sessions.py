@@ -16,9 +16,8 @@ from pathlib import Path
 import pytest
 
 from auroral.engine.java import ensure_java
-from auroral.reference.evaluate import evaluate
-from engine.evaluators import Outcome
-from engine.one_session import SOURCES, UNTIL, as_json, small_diagram
+from engine.evaluators import by_reference
+from engine.one_session import SOURCES, SWAPPED, UNTIL, as_json, small_diagram
 
 pytestmark = pytest.mark.spark
 
@@ -87,23 +86,25 @@ def outcome_at(address: str, folder: Path) -> dict[str, dict[str, list]]:
 
 
 @pytest.fixture(scope="module")
-def expected() -> dict[str, list]:
+def expected() -> dict[str, dict[str, list]]:
     def top(rows):
         keys = dict.fromkeys(row.values[1] for row in rows)
         return [(None, (key, max(row.values[2] for row in rows if row.values[1] == key))) for key in keys]
 
     checked = small_diagram()
-    result = evaluate(checked, SOURCES, UNTIL, functions={"top": top})
-    outputs = {o.stream: [(r.stime, *r.values) for r in result.streams[o.stream]] for o in checked.diagram.outputs}
-    shown = as_json(Outcome(outputs, {}))
-    assert all(shown.values())
-    return shown
+    expected = {}
+    for which, sources in (("plain", SOURCES), ("swapped", SWAPPED)):
+        shown = as_json(by_reference(checked, sources, UNTIL, {"top": top}))
+        assert all(shown.values())
+        expected[which] = shown
+    assert expected["plain"] != expected["swapped"]
+    return expected
 
 
-def assert_all(found: dict[str, dict[str, list]], expected: dict[str, list]) -> None:
-    assert found.keys() == {"small", "large", "batch"}
+def assert_all(found: dict[str, dict[str, list]], expected: dict[str, dict[str, list]]) -> None:
+    assert found.keys() == {"small", "swapped", "large", "batch"}
     for path, outputs in found.items():
-        for name, rows in expected.items():
+        for name, rows in expected["swapped" if path == "swapped" else "plain"].items():
             assert outputs[name] == rows, f"{path}: {name}"
 
 

@@ -304,9 +304,11 @@ def test_what_can_be_asked_of_a_typed_tree() -> None:
 
 def test_sql_keeps_text_and_declared_type() -> None:
     expression = sql("regexp_replace(s, 'a', 'b')", "string")
-    assert resolve(expression, SCOPE) is expression
-    assert str(expression.type) == "string"
-    assert impure_functions(expression) == ()
+    resolved = resolve(expression, SCOPE)
+    assert str(resolved) == str(expression) == "regexp_replace(s, 'a', 'b')"
+    assert str(resolved.type) == "string"
+    assert fields_read(resolved) == {(None, "s")}
+    assert impure_functions(resolved) == ()
     with pytest.raises(ExpressionError, match="not a field type"):
         sql("a", "stringg")
     with pytest.raises(ExpressionError, match="empty"):

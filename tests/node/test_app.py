@@ -90,7 +90,7 @@ def test_a_failing_iterable_fails_the_run(tmp_path: Path) -> None:
     app = start(tmp_path / "run", given=rows())
     with pytest.raises(OSError, match="the meter is gone"):
         app.await_termination()
-    again = start(tmp_path / "run", given=iter([{"ts": 7, "v": 2}]))
+    again = start(tmp_path / "run", given=iter([{"ts": 0, "v": 1}, {"ts": 7, "v": 2}]))
     again.await_termination()
     assert again.table("out").column("v").to_pylist() == [1, 2]
 

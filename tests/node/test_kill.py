@@ -49,6 +49,7 @@ def write_rows(path: Path) -> None:
     path.write_text("".join(json.dumps({"ts": i * 100, "v": i}) + "\n" for i in range(ROWS)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_killed_again_and_again(tmp_path: Path, seed: int) -> None:
     data, out = tmp_path / "s.jsonl", tmp_path / "out.csv"

@@ -15,6 +15,7 @@ from auroral.node.ranges import (
     closed_until,
     first_bucket,
     next_step,
+    piece_start,
     rebuild,
 )
 
@@ -83,9 +84,14 @@ def test_a_long_empty_stretch_is_passed_over_once_the_horizon_is_empty_too() -> 
     assert step(100_000, 100_020, stimes) == Step(100_000, 100_020)
 
 
-def test_functions_that_make_rows_of_nothing_are_called_for_every_bucket() -> None:
-    limits = Limits(10, past=30, most_buckets=8, may_skip=False)
-    assert step(80, 100_020, [5], limits) == Step(80, 160)
+def test_gaps_are_passed_over_with_functions_too() -> None:
+    """A function is not called where its horizon is empty, so that nothing can come of a gap."""
+    d = auroral.diagram("d", bucket="1s")
+    s = d.input("s", "ts long, v long", stime="ts", unit="us")
+    s.apply("g", lambda df: df, schema="v long", horizon="3s").output("t")
+    limits = Limits.of(d.check())
+    day = 86_400 * S
+    assert step(MOST_CALLS * S, day, [5, day - 1], limits) == Step(MOST_CALLS * S, day - S, skip=True)
 
 
 def test_without_folds_one_horizon_is_enough() -> None:
@@ -101,6 +107,33 @@ def test_a_fold_goes_back_to_a_snapshot_that_is_one_horizon_old_or_to_the_beginn
     assert rebuild(0, 60, limits, [10]) == Rebuild(0, 60, snapshot=10)
 
 
+def test_a_snapshot_that_needs_pruned_rows_is_passed_over() -> None:
+    limits = Limits(10, past=30, folds=True)
+    assert rebuild(0, 200, limits, [50, 120], kept_from=90) == Rebuild(90, 200, snapshot=120)
+    assert rebuild(0, 200, limits, [50, 120], kept_from=91) == Rebuild(0, 200)
+    assert rebuild(0, 60, limits, [10], kept_from=0) == Rebuild(0, 60, snapshot=10)
+
+
+def test_a_piece_begins_where_an_engine_would() -> None:
+    folds = Limits(10, past=30, folds=True)
+    assert piece_start(0, 100, LIMITS) == (100, 70)
+    assert piece_start(90, 100, LIMITS) == (100, 90)
+    assert piece_start(0, 200, folds) == (170, 140)
+    assert piece_start(0, 50, folds) == (20, 0)
+    assert piece_start(10, 30, folds) == (10, 10)
+
+
+def test_a_fold_over_the_past_of_a_fold_is_not_restorable() -> None:
+    d = auroral.diagram("d", bucket="1s")
+    first = d.input("s", "ts long, v long", stime="ts", unit="us").running("a", {"n": "count()"})
+    first.filter("f", "n > 1").running("b", {"n": "count()"}).output("o")
+    assert Limits.of(d.check()).snapshots
+    first.aggregate("w", {"n": "max(n)"}, window="2s").running("c", {"n": "count()"}).output("p")
+    limits = Limits.of(d.check())
+    assert limits.folds and not limits.restorable and not limits.snapshots
+    assert rebuild(0, 100 * S, limits, [50 * S]) == Rebuild(0, 100 * S)
+
+
 def test_the_limits_of_a_diagram_follow_from_its_boxes() -> None:
     d = auroral.diagram("d", bucket="1s")
     s = d.input("s", "ts long, v long", stime="ts", unit="us")
@@ -109,8 +142,8 @@ def test_the_limits_of_a_diagram_follow_from_its_boxes() -> None:
     s.filter("f", "v > 0").output("p")
     limits = Limits.of(d.check())
     assert (limits.past, limits.flush) == (7 * S, 6 * S)
-    assert (limits.most_buckets, limits.folds, limits.may_skip) == (MOST_BUCKETS, False, True)
+    assert (limits.most_buckets, limits.folds) == (MOST_BUCKETS, False)
     s.running("r", {"n": "count()"}).output("q")
     s.apply("g", lambda df: df, schema="v long").output("t")
     limits = Limits.of(d.check())
-    assert (limits.most_buckets, limits.folds, limits.may_skip) == (MOST_CALLS, True, False)
+    assert (limits.most_buckets, limits.folds) == (MOST_CALLS, True)

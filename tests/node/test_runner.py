@@ -290,3 +290,18 @@ def test_clock_stamped_inputs_close_buckets_without_rows(tmp_path: Path) -> None
     runner._do(engine, step)
     assert stimes(runner) == [5 + 1 / B]
     runner.close()
+
+
+def test_a_run_ends_also_when_closing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for the end would otherwise wait for ever."""
+    runner = runner_in(tmp_path / "run", checked(), PassOn())
+    runner.sources["s0"].take(rows(3.5), 0)
+
+    def broken() -> None:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(runner, "close", broken)
+    runner.request_stop()
+    runner.run()
+    assert runner.state is State.FAILED
+    assert isinstance(runner.error, OSError)

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from auroral.commands.options import add_json, add_streams
 from auroral.commands.preflight import plan
-from auroral.commands.spark import failed_in_spark, session_for
-from auroral.commands.terminal import FINE, say, say_json, say_problems
+from auroral.commands.spark import failed_in_spark, must_have_java, session_for
+from auroral.commands.terminal import FINE, WRONG_INPUT, say, say_json, say_problems, untaken
 from auroral.model.errors import AuroralError
 
 NAME = "batch"
@@ -31,6 +31,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     todo = plan(args)
+    must_have_java(args.master)
     say_problems("warning", todo.warnings, sys.stderr)
     session = session_for(args.master, debug=args.debug)
     from auroral.app import batch
@@ -47,10 +48,12 @@ def run(args: Namespace) -> int:
     if args.json:
         rows = {stream: table.num_rows for stream, table in result.tables.items()}
         ledger = [{"stream": r.stream, "reason": r.reason.value, "count": r.count} for r in result.ledger.rows()]
-        say_json({"rows": rows, "until": result.until, "ledger": ledger, "outputs": dict(todo.outputs)}, to=to)
-        return FINE
+        told = {"rows": rows, "until": result.until, "ledger": ledger, "outputs": dict(todo.outputs)}
+        say_json({**told, "error": "\n".join(result.untaken) or None}, to=to)
+        return WRONG_INPUT if result.untaken else FINE
     for stream, table in result.tables.items():
         place = f" in {todo.outputs[stream]}" if stream in todo.outputs else ""
         say(f"output {stream}: {table.num_rows:,} rows{place}", to)
     say(f"ledger: {result.ledger}", to)
-    return FINE
+    say_problems("error", (untaken(text) for text in result.untaken), sys.stderr)
+    return WRONG_INPUT if result.untaken else FINE

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass, field
 from typing import Any
 
-from auroral.commands.describing import box_rows, describe, input_rows, streams_json
+from auroral.commands.describing import box_rows, describe, input_rows, silence_note, streams_json
 from auroral.commands.diagrams import Loaded, Source, must_be_used, read_source
 from auroral.commands.options import add_json, add_master, add_stime
 from auroral.commands.terminal import (
@@ -68,6 +68,7 @@ class Verdict:
                 "bucket_us": self.checked.diagram.bucket,
                 "boxes": [box.to_json() for box in describe(self.checked)],
                 "streams": streams_json(self.checked),
+                "notes": [note] if (note := silence_note(self.checked.diagram)) else [],
             }
         if self.tried:
             found["determinism"] = {"tried": self.tried, "differences": problems_json(self.differences)}
@@ -87,7 +88,8 @@ def configure(parser: ArgumentParser) -> None:
         "--determinism",
         action="store_true",
         help="also run the diagram, and each `apply` box by itself, over random rows: shuffled, in 1 and 7 partitions "
-        "and cut differently into jobs; the results must be the same (starts Spark)",
+        "and cut differently into jobs; the results must be the same, and combine of user aggregates must give what incr "
+        "does (starts Spark)",
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random rows of --determinism (1)")
     add_master(parser)
@@ -195,6 +197,8 @@ def _say(verdict: Verdict) -> None:
         f"buckets of {spell(checked.diagram.bucket)}"
     )
     say(columns(input_rows(checked.diagram)))
+    if note := silence_note(checked.diagram):
+        say(f"  note: {note}")
     say(columns(box_rows(describe(checked))))
     if verdict.tried:
         say_problems("not deterministic", verdict.differences)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
-from auroral.commands.interrupts import noted
+from auroral.commands.interrupts import followed, noted
 from auroral.commands.options import add_json, add_master
-from auroral.commands.spark import failed_in_spark, session_for
+from auroral.commands.spark import failed_in_spark, must_have_java, session_for
 from auroral.commands.terminal import FINE, WRONG_INPUT, say, say_json
 from auroral.commands.watching import watching
 
@@ -25,7 +26,9 @@ def configure(parser: ArgumentParser) -> None:
         "--seconds", type=_seconds, default=30.0, metavar="N", help="how long traffic is generated (30)"
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the traffic (1)")
-    parser.add_argument("--folder", metavar="DIR", help="where the run is kept; a temporary folder if left out")
+    parser.add_argument(
+        "--folder", metavar="DIR", help="where the run is kept; if left out, in a temporary folder until it is proved"
+    )
     add_master(parser)
     add_json(parser)
 
@@ -35,30 +38,36 @@ def run(args: Namespace) -> int:
     from auroral.app import verify
     from auroral.demo import INTRODUCTION, last_alerts, live, start, warm_up
 
-    folder = Path(args.folder or tempfile.mkdtemp(prefix="auroral-demo-"))
+    must_have_java(args.master)
     if not args.json:
         say(INTRODUCTION)
     session = session_for(args.master, debug=args.debug)
     warm_up(session)
+    folder = Path(args.folder or tempfile.mkdtemp(prefix="auroral-demo-"))
     with noted() as asked:
         app = start(session, folder)
         with watching(
             sys.stdout, as_json=args.json, title="demo: network monitoring", extra=lambda: last_alerts(app)
         ) as watch:
-            for _ in live(app, args.seconds, args.seed, asked):
+            for _ in live(app, args.seconds, args.seed, asked.stop):
                 watch(app.status)
-            while app.is_active:
-                app.await_termination(0.2)
-                watch(app.status)
-            watch(app.status, last=True)
+            if asked.stop.is_set():
+                # A first Ctrl-C ends the traffic only: what was sent is still evaluated, and proved.
+                asked.stop.clear()
+                watch.note("no more traffic; press Ctrl-C again to stop")
+            followed(app, asked, watch)
     if app.exception is not None:
         raise failed_in_spark("the demo", app.exception)
     report = verify(folder, session)
     if args.json:
-        say_json({"event": "end", "folder": str(folder), "verify": report.to_json()}, indent=None)
+        say_json({"event": "end", "folder": args.folder, "verify": report.to_json()}, indent=None)
     else:
         say("\n".join(last_alerts(app)))
-        say(f"\nNow the same rows in one plain batch run:\n{report.text}\n\nrun folder: {folder}")
+        say(f"\nNow the same rows in one plain batch run:\n{report.text}")
+    if report.ok and args.folder is None:
+        shutil.rmtree(folder, ignore_errors=True)
+    elif not args.json:
+        say(f"\nrun folder: {folder}")
     return FINE if report.ok else WRONG_INPUT
 
 

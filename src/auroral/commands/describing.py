@@ -133,6 +133,18 @@ def stime_of(given: Input) -> str:
     return f"{text}; late rows: {given.late}"
 
 
+def silence_note(diagram: Diagram) -> str | None:
+    """Which inputs the run waits for when they are silent: those that only their own rows bring forward."""
+    waited = [
+        given.stream
+        for given in diagram.inputs
+        if given.stamp is not None and given.stamp.field is not None and given.stamp.idle_after is None
+    ]
+    if not waited:
+        return None
+    return f"while {' or '.join(waited)} is silent, everything waits for it, since it has no idle_after; files end"
+
+
 def input_rows(diagram: Diagram) -> list[list[str]]:
     return [["input", "stime"], *([given.stream, stime_of(given)] for given in diagram.inputs)]
 

@@ -1,7 +1,7 @@
 """`auroral check --determinism`: a diagram over the same random rows in several ways, which must not show.
 
-Each `apply` box is tried by itself, on rows of its inputs' schemas, then the diagram as a whole with all of its streams
-looked at. It cannot find every case: a function may misbehave only on rows that were not drawn.
+`combine` of user aggregates is compared with counting on. Each `apply` box is tried by itself, on rows of its inputs'
+schemas, then the diagram as a whole with all of its streams looked at. It cannot find every case: a function may misbehave only on rows that were not drawn.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from auroral.commands.combining import combine_differences
 from auroral.commands.randomrows import random_rows
 from auroral.engine.arrowrows import as_declared, between, canonical
 from auroral.engine.edgelog import STABLE, Segment, parquet_segment
 from auroral.engine.evaluate import Engine
-from auroral.engine.session import LARGE_PATH, lane
 from auroral.model.boxes.apply import Apply
 from auroral.model.checking import Checked, CheckedBox, check
 from auroral.model.diagram import Diagram, Input, Output, Query
@@ -57,8 +57,7 @@ Streams = Mapping[str, list[str]]
 
 def try_out(session: SparkSession, checked: Checked, seed: int) -> tuple[int, list[Problem]]:
     """How many trials were made, and which boxes gave different rows."""
-    tried = 0
-    found: list[Problem] = []
+    tried, found = combine_differences(checked, seed)
     for trial in (*_apply_boxes(checked), _all_streams(checked)):
         blamed = {problem.place for problem in found}
         found += [p for p in _differences(session, trial, seed) if p.place not in blamed or not p.place.line]
@@ -118,9 +117,9 @@ def _evaluate(session: SparkSession, checked: Checked, way: Way, seed: int) -> S
     """All output rows as text, in canonical order; as text, NaN equals itself and -0.0 is not 0.0."""
     folder = Path(tempfile.mkdtemp(prefix="auroral-determinism-"))
     try:
-        engine = Engine(session, checked, folder, small_limit=-1 if way.partitions > 1 else ROWS * 100)
-        if way.partitions > 1:
-            engine._lanes["large"] = lane(session, {**LARGE_PATH, **_many(way.partitions)})
+        many = way.partitions > 1
+        settings = _many(way.partitions) if many else {}
+        engine = Engine(session, checked, folder, -1 if many else ROWS * 100, settings)
         return _rows(engine, way, Random(seed))
     except AuroralError:
         raise

@@ -1,4 +1,4 @@
-"""Ctrl-C as a wish that is looked at when it suits: the first one asks to stop, the second one does not wait."""
+"""Ctrl-C as a wish: the first one asks to stop when the job is done, the second one to stop now."""
 
 from __future__ import annotations
 
@@ -6,21 +6,39 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from auroral.app import App
+    from auroral.commands.watching import Watch
+
+CANCEL_SECONDS = 8.0
+"""How long a job may take to notice that it is given up. Then the program ends without it: run folders bear that."""
+_LOOK = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked for so far: to `stop` after this job, or to stop `now`."""
+
+    stop: threading.Event = field(default_factory=threading.Event)
+    now: threading.Event = field(default_factory=threading.Event)
 
 
 @contextmanager
-def noted() -> Iterator[threading.Event]:
-    """Within, SIGINT and SIGTERM set the event; a second one raises KeyboardInterrupt.
+def noted() -> Iterator[Asked]:
+    """Within, SIGINT and SIGTERM set one event after the other; a third one raises KeyboardInterrupt.
 
     To be entered after Spark has started: its own handler would cancel the jobs that are running.
     """
-    asked = threading.Event()
+    asked = Asked()
 
     def note(_number: int, _frame: FrameType | None) -> None:
-        if asked.is_set():
+        if asked.now.is_set():
             raise KeyboardInterrupt
-        asked.set()
+        (asked.now if asked.stop.is_set() else asked.stop).set()
 
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -28,3 +46,18 @@ def noted() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def followed(app: App, asked: Asked, watch: Watch) -> None:
+    """Watch a run until it ends, or until it has stopped as somebody asked. What it failed with is in the App."""
+    while app.is_active and not asked.stop.wait(_LOOK):
+        watch(app.status)
+    if app.is_active:
+        watch.note("stopping after this job; press Ctrl-C again to stop now")
+        app.request_stop(drain=False)
+    while app.is_active and not asked.now.wait(_LOOK):
+        watch(app.status)
+    if app.is_active:
+        watch.note("stopping now")
+        app.cancel(CANCEL_SECONDS)
+    watch(app.status, last=True)

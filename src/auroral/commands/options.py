@@ -54,6 +54,11 @@ def parse_delay(text: str) -> tuple[str, int]:
     return stream, parse_length(length)
 
 
+def parse_idle_after(text: str) -> tuple[str, int]:
+    stream, length = _pair(text, "after how long a silent stream follows the clock", "packets=10s")
+    return stream, parse_length(length)
+
+
 def parse_length(text: str) -> int:
     """A length of time, in microseconds."""
     try:
@@ -149,6 +154,17 @@ def add_streams(parser: ArgumentParser) -> None:
     )
     add_master(parser)
     add_diagram(parser)
+
+
+def add_idle_after(parser: ArgumentParser) -> None:
+    _repeated(
+        parser,
+        "--idle-after",
+        "STREAM=LENGTH",
+        parse_idle_after,
+        "an input that is stamped by a field and silent for that long follows the clock, as 10s; without it, the run "
+        "waits for the input",
+    )
 
 
 def add_master(parser: ArgumentParser) -> None:

@@ -6,17 +6,16 @@ import os
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypeVar
 
 from auroral.commands.diagrams import load_one
 from auroral.commands.options import by_stream
 from auroral.commands.terminal import WrongUse
 from auroral.edge.pacing import InputSpec
-from auroral.edge.sinks import LINE_SUFFIXES, OutputError
 from auroral.model.checking import Checked, check
 from auroral.model.diagram import Diagram, Input, Stamp
 from auroral.model.errors import Problem, unknown_name
+from auroral.node.committing import check_new
 from auroral.node.feeds import check_input
 
 T = TypeVar("T")
@@ -47,20 +46,28 @@ def plan(args: Namespace) -> Plan:
     outputs = _named("--output", args.output, [o.stream for o in diagram.outputs])
     _all_inputs(diagram, inputs)
     checked = check(_changed(diagram, args)).runnable()
+    # Absolute: a run may be resumed from another folder.
+    inputs = {stream: replace(spec, stream=stream, path=_absolute(spec.path)) for stream, spec in inputs.items()}
     for given in checked.diagram.inputs:
         check_input(given, inputs[given.stream])
     if [spec.path for spec in inputs.values()].count(STANDARD) > 1:
         raise WrongUse("standard input is read for two inputs\n    next: give all but one of them a file")
     _outputs_differ(outputs)
-    for path in outputs.values():
-        _must_be_writable(path)
+    check_new(outputs.values())
     return Plan(
         checked,
-        {stream: replace(spec, stream=stream, path=_absolute(spec.path)) for stream, spec in inputs.items()},
+        inputs,
         {stream: _absolute(path) for stream, path in outputs.items()},
         args.flush,
         (*loaded.warnings, *checked.warnings),
     )
+
+
+def checked_diagram(args: Namespace, name: str | None) -> tuple[Checked, tuple[Problem, ...]]:
+    """The diagram of FILE with what the options say, and what is odd about it."""
+    loaded = load_one(args.file, args.stime, name)
+    checked = check(_changed(loaded.diagram, args)).runnable()
+    return checked, (*loaded.warnings, *checked.warnings)
 
 
 def _named(option: str, pairs: Sequence[tuple[str, T]], known: Sequence[str]) -> dict[str, T]:
@@ -87,27 +94,33 @@ def _all_inputs(diagram: Diagram, inputs: Mapping[str, InputSpec]) -> None:
 
 
 def _changed(diagram: Diagram, args: Namespace) -> Diagram:
-    """The diagram with what --bucket, --late and --delay say."""
+    """The diagram with what --bucket, --late, --delay and --idle-after say."""
     known = [given.stream for given in diagram.inputs]
     late = _named("--late", args.late, known)
     delay = _named("--delay", args.delay, known)
+    # A batch run has no such option: all of its input is there.
+    idle_after = _named("--idle-after", getattr(args, "idle_after", ()), known)
     inputs = []
     for given in diagram.inputs:
         changed = replace(given, late=late.get(given.stream, given.late))
         if given.stream in delay:
-            changed = replace(changed, stamp=_delayed(changed, delay[given.stream]))
+            stamp = _stamped_by_field("--delay", changed)
+            changed = replace(changed, stamp=replace(stamp, delay=delay[given.stream]))
+        if given.stream in idle_after:
+            stamp = _stamped_by_field("--idle-after", changed)
+            changed = replace(changed, stamp=replace(stamp, idle_after=idle_after[given.stream]))
         inputs.append(changed)
     bucket = diagram.bucket if args.bucket is None else args.bucket
     return replace(diagram, inputs=tuple(inputs), bucket=bucket)
 
 
-def _delayed(given: Input, delay: int) -> Stamp:
+def _stamped_by_field(option: str, given: Input) -> Stamp:
     if given.stamp is None or given.stamp.field is None:
         raise WrongUse(
-            f"--delay: input {given.stream!r} is stamped by the clock, which is never late\n"
+            f"{option}: input {given.stream!r} is stamped by the clock, which is never late\n"
             f"    next: name the field that carries its time: --stime {given.stream}=FIELD"
         )
-    return replace(given.stamp, delay=delay)
+    return given.stamp
 
 
 def _outputs_differ(outputs: Mapping[str, str]) -> None:
@@ -117,31 +130,6 @@ def _outputs_differ(outputs: Mapping[str, str]) -> None:
         if place in seen:
             raise WrongUse(f"{path} is the output of both {seen[place]!r} and {stream!r}\n    next: give each its own")
         seen[place] = stream
-
-
-def _must_be_writable(path: str) -> None:
-    """As `open_sink` will find it, without making anything yet."""
-    if path == STANDARD:
-        return
-    place = Path(path)
-    suffixes = (*LINE_SUFFIXES, ".parquet")
-    if place.suffix.lower() not in suffixes:
-        raise OutputError(
-            f"{path}: the format of a {place.suffix or 'nameless'} output is not known\n"
-            f"    allowed: {', '.join(suffixes)} (a folder), or - for standard output\n"
-            "    next: choose one of these endings"
-        )
-    if place.exists() and (any(place.iterdir()) if place.is_dir() else place.stat().st_size):
-        raise OutputError(
-            f"{path} is there already\n    allowed: a name that does not exist yet\n"
-            f"    next: choose another output, or remove {path}; to go on with a run: auroral run --resume FOLDER"
-        )
-    folder = next(parent for parent in place.absolute().parents if parent.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        why = "it may not be written by you" if folder.is_dir() else "it is a file"
-        raise OutputError(
-            f"{path} cannot be written: {folder}: {why}\n    next: choose another folder, or mend its permissions"
-        )
 
 
 def _absolute(path: str) -> str:

@@ -30,12 +30,13 @@ def random_rows(edge: Edge, stream: StreamType, count: int, lo: int, hi: int, ra
         if carried is not None:
             values.append([(stime - carried.offset) // carried.unit for stime in stimes])
         else:
-            values.append([_value(field.type, lo, hi, random) for _ in range(count)])
+            values.append([random_value(field.type, lo, hi, random) for _ in range(count)])
     shape = arrow_schema(edge.columns)
     return pa.table([from_python(v, f.type) for v, f in zip(values, shape, strict=True)], schema=shape)
 
 
-def _value(kind: FieldType, lo: int, hi: int, random: Random) -> Any:
+def random_value(kind: FieldType, lo: int, hi: int, random: Random) -> Any:
+    """One value of the type, now and then null; times lie in [lo, hi)."""
     if random.random() < _NULLS:
         return None
     match kind.kind:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TextIO
 
+from auroral.edge.textfiles import ExtraColumns
 from auroral.model.errors import AuroralError, DiagramError, Problem
 
 FINE, WRONG_INPUT, WRONG_USE = 0, 1, 2
@@ -60,3 +63,38 @@ def problems_json(problems: Iterable[Problem]) -> list[dict[str, Any]]:
 def problems_of(error: AuroralError) -> tuple[Problem, ...]:
     """What an error says, one by one."""
     return error.problems if isinstance(error, DiagramError) else (Problem(str(error)),)
+
+
+def untaken(text: str, kept: str = "") -> Problem:
+    """An input of which every row was left out: what was asked for was done, and is hardly what was meant."""
+    return Problem(
+        text,
+        allowed="rows that convert to the fields of the schema",
+        next_step=f"mend the file or the schema, and begin anew{kept}",
+    )
+
+
+@contextmanager
+def own_warnings() -> Iterator[None]:
+    """Within, warnings about the user's data are said in our words, each once; others as Python says them."""
+    seen: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ExtraColumns)
+        as_python_does = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if not issubclass(category, ExtraColumns):
+                as_python_does(message, category, filename, lineno, file, line)
+            elif str(message) not in seen:
+                seen.add(str(message))
+                say(f"warning: {message}", sys.stderr)
+
+        warnings.showwarning = show
+        yield

@@ -15,6 +15,7 @@ NAME = "verify"
 SUMMARY = "prove that a run's output equals one batch run over its logged input; exit code 1 if not"
 EXAMPLE = """\
   auroral verify runs/netmon
+  auroral verify runs/netmon --since-last
   auroral verify runs/netmon --json"""
 
 
@@ -24,6 +25,12 @@ def configure(parser: ArgumentParser) -> None:
         metavar="RUN_FOLDER",
         help="a folder that `auroral run` made. It holds a pickle, which can run any code: verify only folders that "
         "you trust",
+    )
+    parser.add_argument(
+        "--since-last",
+        action="store_true",
+        help="compare only what is new since the run was last found equal, which is quicker; what lies before rests on "
+        "that verification. Without it all is compared that was not pruned",
     )
     add_master(parser)
     add_json(parser)
@@ -36,7 +43,7 @@ def run(args: Namespace) -> int:
     from auroral.app import verify
 
     try:
-        report = verify(args.folder, session)
+        report = verify(args.folder, session, since_last=args.since_last)
     except AuroralError:
         raise
     except Exception as error:

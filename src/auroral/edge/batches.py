@@ -44,6 +44,17 @@ class Batch:
         """The row number after the last: what to skip in order to go on behind this batch."""
         return self.first + self.read
 
+    def split(self, row: int) -> tuple[Batch, Batch]:
+        """The part before this row number, and the part from it on."""
+        reach = min(max(row - self.first, 0), self.read)
+        middle = self.first + reach
+        refused = sum(refusal.row < middle for refusal in self.refused)
+        good = reach - refused
+        return (
+            Batch(self.rows.slice(0, good), self.first, reach, self.refused[:refused]),
+            Batch(self.rows.slice(good), middle, self.read - reach, self.refused[refused:]),
+        )
+
     def cut(self, ends: Sequence[int]) -> Iterator[Batch]:
         """Cut behind the given numbers of good rows, rising, and at the end; refused rows stay in their
         places."""

@@ -13,7 +13,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
-    """A stable row: it will never be taken back."""
+    """A stable row: it will never be taken back.
+
+    Values are Python's: datetimes with UTC, dates, Decimals. A timestamp outside years 1 to 9999 is the number of
+    its microseconds since 1970, such a date that of its days.
+    """
 
     stime: int
     row: Mapping[str, Any]

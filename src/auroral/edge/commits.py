@@ -21,8 +21,15 @@ class Commit:
     length: int = 0
     rows: int = 0
 
+    def is_in(self, path: Path) -> bool:
+        """Whether this very commit is what `path` holds."""
+        return path.read_bytes() == self._stored()
+
+    def _stored(self) -> bytes:
+        return json.dumps(asdict(self), ensure_ascii=False).encode()
+
     def save(self, path: Path) -> None:
-        replace_file(path, json.dumps(asdict(self), ensure_ascii=False).encode())
+        replace_file(path, self._stored())
 
 
 def load(path: Path, output: Path, schema: str, owner: str) -> Commit | None:

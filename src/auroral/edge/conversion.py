@@ -3,6 +3,16 @@ guessed.
 
 Columns are converted as a whole; only where that fails is the column halved until the offending values are
 known.
+
+A timestamp may be written as
+
+| form | meaning |
+|---|---|
+| `2026-03-01T12:30:00.123456Z`, `2026-03-01 12:30:00+01:00` | ISO 8601 with a zone |
+| `2026-03-01T12:30:00`, `2026-03-01` | ISO 8601 without a zone: UTC |
+| whole number, 0 or at least 10^14 from it | microseconds since 1970 |
+| other whole numbers | refused: seconds, milliseconds and dates like 20260301 look like this |
+| more than six digits of a second | refused, not cut |
 """
 
 from __future__ import annotations
@@ -12,6 +22,7 @@ import binascii
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -24,6 +35,13 @@ from auroral.model.types import INTEGER_BITS, FieldType, Kind
 _DIGITS = r"^[+-]?[0-9]+$"
 _ZONE = r"(Z|[+-][0-9]{2}:?[0-9]{2})$"
 _UTC = pa.timestamp("us", tz="UTC")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+SURELY_MICROSECONDS = 10**14
+"""Below it (March 1973) a whole number is rather a count of seconds or milliseconds, or a date written as a number."""
+_AMBIGUOUS = (
+    "it could be seconds, milliseconds or a date: whole numbers count microseconds since 1970, and those below 10^14 are "
+    "not guessed at; write 2026-03-01T12:30:00Z, or declare the field a long"
+)
 # What may be wrong with values; anything else is a mistake of ours and must not be taken for one of theirs.
 _WRONG = (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError, OverflowError, InvalidOperation)
 
@@ -66,6 +84,8 @@ def from_arrow(column: pa.Array, field: FieldType, target: pa.DataType) -> Conve
     def convert(part: pa.Array) -> pa.Array:
         if pa.types.is_timestamp(part.type) and part.type.tz is None:
             return pc.assume_timezone(part.cast(pa.timestamp("us")), "UTC")
+        if field.kind is Kind.TIMESTAMP and pa.types.is_integer(part.type):
+            _refuse_ambiguous(part)
         cast = part.cast(target)
         return _finite(cast, pc.is_finite(part)) if pa.types.is_floating(part.type) and field.is_float else cast
 
@@ -146,10 +166,19 @@ def _timestamps(part: pa.Array) -> pa.Array:
     whole = pc.match_substring_regex(part, _DIGITS)
     # A date has a hyphen where a zone offset could stand, so that only text with a time of day may carry one.
     zoned = pc.and_(pc.match_substring_regex(part, _ZONE), pc.match_substring(part, ":"))
-    numbers = pc.utf8_ltrim(pc.if_else(whole, part, None), "+").cast(pa.int64()).cast(_UTC)
+    counts = pc.utf8_ltrim(pc.if_else(whole, part, None), "+").cast(pa.int64())
+    _refuse_ambiguous(counts)
+    numbers = counts.cast(_UTC)
     with_zone = pc.if_else(pc.and_(zoned, pc.invert(whole)), part, None).cast(_UTC)
     rest = pc.if_else(pc.or_(whole, zoned), None, part).cast(pa.timestamp("us"))
     return pc.coalesce(numbers, with_zone, pc.assume_timezone(rest, "UTC"))
+
+
+def _refuse_ambiguous(counts: pa.Array) -> None:
+    # Zero is the same moment in every unit.
+    near = pc.and_(pc.less(pc.abs(counts), SURELY_MICROSECONDS), pc.not_equal(counts, 0))
+    if pc.any(near).as_py():
+        raise ValueError(_AMBIGUOUS)
 
 
 def _base64(text: str) -> bytes:
@@ -206,8 +235,14 @@ def _json_string(value: Any, field: FieldType) -> str:
 
 
 def _json_timestamp(value: Any, field: FieldType) -> int:
+    if isinstance(value, datetime):
+        # Not from JSON, but from programs. Exact, unlike datetime.timestamp().
+        since = (value if value.tzinfo is not None else value.replace(tzinfo=UTC)) - _EPOCH
+        return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
     if type(value) is not int or not -(2**63) <= value < 2**63:
         raise ValueError("neither ISO text nor whole microseconds since 1970")
+    if 0 < abs(value) < SURELY_MICROSECONDS:
+        raise ValueError(_AMBIGUOUS)
     return value
 
 

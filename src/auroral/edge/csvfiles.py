@@ -19,6 +19,7 @@ from auroral.edge.textfiles import BOM, Line, Source, finish
 LONGEST_RECORD = 2**20
 _OPENS = re.compile(rb'(?:^|,)"')
 _CLOSES = re.compile(rb'(?:[^"]|"")*"(?!")')
+_QUOTED = re.compile(rb'(^|,)"(?:[^"]|"")*"')
 
 
 def csv_batches(chunks: Iterator[list[Line]], source: Source, skip: int) -> Iterator[Batch]:
@@ -99,7 +100,14 @@ def _csv_header(record: Line, source: Source) -> list[str]:
         raise InputError(
             f"{source.file}: the header is not UTF-8 ({error})\n    next: save the file as UTF-8"
         ) from error
-    names = [name.strip() for name in next(csv.reader([text]))]
+    try:
+        names = [name.strip() for name in next(csv.reader([text.rstrip("\r\n")]))]
+    except csv.Error as error:
+        what = "has a carriage return in it" if "\r" in text else f"cannot be read ({error})"
+        raise InputError(
+            f"{source.file}: the header {what}\n    allowed: lines that end with a line feed, or carriage return and line feed\n"
+            f"    next: write the line ends anew, for example tr '\\r' '\\n' < {source.file} > lines.csv"
+        ) from error
     twice = sorted({name for name in names if names.count(name) > 1 and name in source.schema.names})
     if twice:
         raise InputError(
@@ -119,6 +127,9 @@ def _csv_batch(records: list[Line], stray: set[int], header: list[str], source: 
             refused[index] = source.refuse_line(line, first + index, text, whole, why)
         elif not text.isascii() and not _is_utf8(text):
             refused[index] = source.refuse_line(line, first + index, text, "UTF-8 text", "undecodable bytes")
+        elif b"\r" in text and _stray_return(text):
+            why = "a carriage return stands in it outside of quotes"
+            refused[index] = source.refuse_line(line, first + index, text, whole, why)
         else:
             good.append(index)
 
@@ -142,6 +153,11 @@ def _csv_batch(records: list[Line], stray: set[int], header: list[str], source: 
     return finish(source, converted, originals, good, lines, refused, first, len(records))
 
 
+def _stray_return(text: bytes) -> bool:
+    """Whether there is a carriage return that pyarrow would take for the end of a row."""
+    return b"\r" in _QUOTED.sub(rb"\1", text.rstrip(b"\r\n"))
+
+
 def _is_utf8(text: bytes) -> bool:
     try:
         text.decode()
@@ -153,8 +169,8 @@ def _is_utf8(text: bytes) -> bool:
 def _parse_csv(texts: list[bytes], header: list[str], wrong_width: Any) -> dict[int, pa.Array]:
     if not texts:
         return {i: pa.array([], pa.string()) for i in range(len(header))}
-    # The last line of a file may lack its end; in the middle of the joined text it needs one.
-    joined = b"".join(text if text.endswith(b"\n") else text + b"\n" for text in texts)
+    # The last line of a file may lack its end, and others may have too many; the joined text needs one for each.
+    joined = b"".join(text.rstrip(b"\r\n") + b"\n" for text in texts)
     names = [str(i) for i in range(len(header))]
     table = pa_csv.read_csv(
         pa.BufferReader(joined),

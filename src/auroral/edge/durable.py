@@ -65,6 +65,14 @@ def sync_folder(folder: Path) -> None:
         os.close(fd)
 
 
+def make_folder(folder: Path) -> None:
+    """A folder and those above it, durable under their names: a synced file in a lost folder is lost too."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for place in reversed(missing):
+        sync_folder(place.parent)
+
+
 def write_new(path: Path, content: bytes | memoryview) -> None:
     """A whole new file, durable under its name when this returns, absent when this raises."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)

@@ -3,7 +3,7 @@
 | name | format |
 |---|---|
 | `*.csv` | CSV, UTF-8, with a header; columns found by name; nothing at all is null, `""` an empty string |
-| `*.jsonl`, `*.ndjson`, `*.json` | one JSON object a line |
+| `*.jsonl`, `*.ndjson`, `*.json` | one JSON object a line; up to 64 MB also one array of objects, or objects over several lines |
 | `*.parquet`, a folder | Parquet, a folder's files in the order of their names |
 | `-` | standard input: JSON lines if the first character is `{`, CSV otherwise; handed on as it comes |
 
@@ -22,6 +22,7 @@ from typing import BinaryIO
 
 from auroral.edge.batches import Batch, InputError, MissingColumns
 from auroral.edge.csvfiles import csv_batches
+from auroral.edge.jsonarrays import ALLOWED, advice, element_lines, head_of, in_lines
 from auroral.edge.jsonfiles import json_batches
 from auroral.edge.pacing import Due, InputSpec, InputSpecError, paced, parse_input_spec
 from auroral.edge.parquetfiles import parquet_batches
@@ -75,7 +76,8 @@ def read_batches(
     if suffix in CSV:
         return _primed(csv_batches(_file_lines(path, batch_rows), source, skip))
     if suffix in JSON:
-        return _primed(json_batches(_file_lines(path, batch_rows), source, skip))
+        read = _file_lines if in_lines(head_of(path)) else element_lines
+        return _primed(json_batches(read(path, batch_rows), source, skip))
     raise InputError(
         f"{path}: the format of a {suffix or 'nameless'} file is not known\n"
         f"    allowed: {', '.join((*CSV, *JSON, *PARQUET))}, a folder of Parquet files, - (standard input)\n"
@@ -128,6 +130,11 @@ def _pipe_batches(pipe: BinaryIO, schema: Schema, batch_rows: int, skip: int) ->
         head += chunk
         text = b"".join(text for _, text in head).removeprefix(BOM).lstrip()
         if text:
+            if text.startswith((b"{", b"[{", b"[\n", b"[ ", b"[]")) and not in_lines(text):
+                raise InputError(
+                    f"standard input is a JSON array, or has objects over several lines\n{ALLOWED}, as they come; or CSV\n"
+                    f"    next: send it through jq: {advice('FILE')}"
+                )
             read = json_batches if text.startswith(b"{") else csv_batches
             yield from read(_with_head(head, chunks), source, skip)
             return

@@ -81,7 +81,7 @@ class Ledger:
         return self.merge(Ledger.of({(stream, reason): count}))
 
     def add_all(self, stream: str, counts: Mapping[Reason, int]) -> Ledger:
-        return self.merge(Ledger.of({(stream, reason): count for reason, count in counts.items()}))
+        return self.merge(Ledger.of({(stream, reason): count for reason, count in counts.items()})) if counts else self
 
     def merge(self, other: Ledger) -> Ledger:
         """The sum of both."""

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from auroral.edge.batches import Batch, InputError
 from auroral.edge.conversion import from_arrow
+from auroral.edge.pyvalues import python_value
 from auroral.edge.refusals import Refused, shown
 from auroral.edge.textfiles import Source
 from auroral.model.schema import Field, Schema
@@ -126,7 +127,7 @@ def _batch(source: Source, found: pa.RecordBatch, first: int, in_file: int) -> B
         converted = from_arrow(given, field.type, arrow.field(field.name).type)
         columns.append(converted.column)
         for bad in converted.bad:
-            value = shown(given[bad.index].as_py())
+            value = shown(python_value(given, bad.index))
             row, line = first + bad.index, in_file + bad.index + 1
             refusal = Refused(source.file, line, row, field.name, value, str(field.type), bad.why)
             refused.setdefault(bad.index, refusal)

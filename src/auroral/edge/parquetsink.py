@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from auroral.edge.commits import Commit, load, refuse_foreign
-from auroral.edge.durable import lock, storage_error, sync_folder, write_new
+from auroral.edge.durable import lock, make_folder, storage_error, sync_folder, write_new
 from auroral.edge.sinks import OutputError, Sink
 from auroral.model.errors import AuroralError
 from auroral.model.schema import Schema
@@ -30,7 +31,7 @@ class ParquetSink(Sink):
         self.path = path
         self._commit_path = path / "_commit.json"
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            make_folder(path)
             self._fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         except OSError as error:
             raise storage_error(error, "the output (a folder)", path) from error
@@ -68,9 +69,11 @@ class ParquetSink(Sink):
         return commit
 
     def _write(self, low: int, high: int, rows: pa.Table) -> None:
+        self._must_be_usable()
         before = self._commit
         part = self.path / f"part-{before.length:08}_{low}_{high}.parquet"
         temporary = part.with_name(part.name + ".tmp")
+        commit = before
         try:
             if rows.num_rows:
                 content = pa.BufferOutputStream()
@@ -82,10 +85,25 @@ class ParquetSink(Sink):
             commit = replace(before, frontier=high, length=length, rows=before.rows + rows.num_rows)
             commit.save(self._commit_path)
         except OSError as error:
-            temporary.unlink(missing_ok=True)
-            part.unlink(missing_ok=True)
+            self._undo(before, commit, (temporary, part))
             raise storage_error(error, f"{rows.num_rows} rows", part) from error
         self._commit = commit
+
+    def _undo(self, before: Commit, commit: Commit, files: tuple[Path, ...]) -> None:
+        """Without what was written, unless its commit is there already, only not surely durable: then it must stay.
+
+        In that case, and where removing fails too, only opening the output again can tell what counts.
+        """
+        self._usable = False
+        with suppress(OSError):
+            if commit == before or not commit.is_in(self._commit_path):
+                for file in files:
+                    file.unlink(missing_ok=True)
+                self._usable = True
+
+    def _remove(self) -> None:
+        self._commit_path.unlink(missing_ok=True)
+        self.path.rmdir()
 
     def close(self) -> None:
         if self._fd >= 0:

@@ -5,7 +5,8 @@ damaged.
     payload = header length (u32), header (JSON), Arrow IPC stream of the rows (kind `inline` only)
 
 All numbers little-endian. Each record is synced before the next one begins, so that a write that was cut
-short can only be the last one; anything wrong with a valid record behind it is damage.
+short can only be the last one; anything wrong with a valid record behind it is damage. So is anything wrong with
+a last record that was acknowledged: see `acknowledged`.
 """
 
 from __future__ import annotations
@@ -83,11 +84,13 @@ class Header:
 
     @staticmethod
     def from_bytes(text: bytes) -> Header:
-        stored: dict[str, Any] = json.loads(text)
+        stored: dict[str, Any] = json.loads(text.decode())
         stored["kind"] = Kind(stored["kind"])
         stored["state"] = StampState.from_json(stored["state"])
         stored["counts"] = {Reason(reason): count for reason, count in stored["counts"].items()}
-        return Header(**({"low": None, "high": None} | stored))
+        stored.setdefault("low", None)
+        stored.setdefault("high", None)
+        return Header(**stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,24 @@ def scan(segment: Path, start: int, last: bool) -> Iterator[Entry | Torn]:
             raise DamagedSegment(segment, offset, f"this record's header is of another version ({error})") from error
         yield Entry(header, segment, offset, rows_at, end)
         offset = end
+
+
+def headers(segment: Path, start: int, end: int) -> Iterator[Entry]:
+    """The records between two bytes of a segment, which were found whole before; the rows are not read."""
+    with open(segment, "rb") as file:
+        while start < end:
+            file.seek(start)
+            try:
+                magic, length, _ = _FRAME.unpack(file.read(_FRAME.size))
+                (text,) = _LENGTH.unpack(file.read(_LENGTH.size))
+                header = Header.from_bytes(file.read(text))
+            except (struct.error, ValueError, KeyError, TypeError) as error:
+                raise DamagedSegment(segment, start, f"this record is damaged ({error})") from error
+            body = start + _FRAME.size
+            if magic != MAGIC or body + length > end:
+                raise DamagedSegment(segment, start, "this record is damaged")
+            yield Entry(header, segment, start, body + _LENGTH.size + text, body + length)
+            start = body + length
 
 
 def _whole_record(data: memoryview, offset: int) -> tuple[int, int] | None:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from auroral.edge.durable import lock, storage_error, write_new
-from auroral.edge.records import DamagedSegment, Header
+from auroral.edge.acknowledged import LOCK
+from auroral.edge.durable import lock, make_folder, storage_error, sync_folder, write_new
+from auroral.edge.records import DamagedSegment, Entry, Header, Torn, scan
 from auroral.model.errors import AuroralError
 
 
 def claim(folder: Path) -> int:
-    path = folder / "writer.lock"
+    path = folder / LOCK
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise storage_error(error, "a source log", path) from error
@@ -34,12 +36,44 @@ def segment(folder: Path, number: int) -> Path:
     return folder / f"{number:06}.seg"
 
 
-def segments(folder: Path) -> list[Path]:
-    found = sorted(folder.glob("*.seg"))
-    for number, path in enumerate(found, start=1):
+def segments(folder: Path, first: int = 1, pruned: bool = False) -> list[Path]:
+    """The segments from number `first` on; a log that was `pruned` has at least that one."""
+    found = [path for path in sorted(folder.glob("*.seg")) if path.stem >= segment(folder, first).stem]
+    for number, path in enumerate(found, start=first):
         if path != segment(folder, number):
             raise DamagedSegment(segment(folder, number), 0, f"this segment is missing; the next one is {path.name}")
+    if pruned and not found:
+        raise DamagedSegment(segment(folder, first), 0, "this segment is missing")
     return found
+
+
+def stored(folder: Path, first: int, records: range) -> Iterator[Entry]:
+    """These records, read from the segments from number `first` on."""
+    found = segments(folder, first, pruned=records.start > 0)
+    for path in found:
+        for item in scan(path, 0, last=path == found[-1]):
+            if isinstance(item, Torn) or item.header.number >= records.stop:
+                return
+            if item.header.number in records:
+                yield item
+
+
+def parquet_file(folder: Path, number: int) -> Path:
+    """The file of record `number`, where its rows have one of their own."""
+    return folder / f"{number:010}.parquet"
+
+
+def remove_pruned(folder: Path, first: int, records: range) -> None:
+    """Remove segments before number `first`, and Parquet files that are not of these `records`."""
+    for path in folder.glob("*.seg"):
+        if path.stem < segment(folder, first).stem:
+            path.unlink()
+    for path in folder.glob("*.parquet"):
+        if not (path.stem.isdecimal() and int(path.stem) in records):
+            path.unlink()
+    for path in folder.glob("*.seg.tmp"):
+        path.unlink()
+    sync_folder(folder)
 
 
 def span(rows: pa.Table) -> tuple[int | None, int | None]:

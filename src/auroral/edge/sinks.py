@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
@@ -43,6 +44,7 @@ class Sink(ABC):
         self.schema = schema
         self.frontier: int | None = None
         self._arrow = output_schema(schema)
+        self._usable = True
 
     def append(self, low: int, high: int, rows: pa.Table) -> int:
         """Write the rows of [low, high), which must follow on the frontier; gives how many were written.
@@ -79,9 +81,27 @@ class Sink(ABC):
             chosen = chosen.filter(pc.greater_equal(stimes, self.frontier))
         return chosen
 
+    def _must_be_usable(self) -> None:
+        if not self._usable:
+            raise OutputError(
+                f"{self.name}: an earlier write failed and could not be undone\n"
+                "    allowed: what its commit says is safe, and the run can go on from it\n"
+                "    next: check the disk, then start the same command again"
+            )
+
     @abstractmethod
     def _write(self, low: int, high: int, rows: pa.Table) -> None:
         """Write and commit; after an error everything is as before."""
+
+    def discard_empty(self) -> None:
+        """Where nothing was ever committed, leave nothing behind: a new run could not write there."""
+        if self.frontier is None:
+            with suppress(OSError):
+                self._remove()
+
+    @abstractmethod
+    def _remove(self) -> None:
+        """Take the output and its commit away."""
 
     @abstractmethod
     def close(self) -> None: ...
@@ -110,6 +130,9 @@ class StandardOutput(Sink):
             raise OutputError(
                 "whoever read standard output has gone\n    next: write to a file to keep the rows"
             ) from error
+
+    def _remove(self) -> None:
+        """What was written to a pipe is gone."""
 
     def close(self) -> None:
         """Standard output stays open: it is not ours."""

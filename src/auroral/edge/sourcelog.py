@@ -1,67 +1,40 @@
 """The durable log of one source: every row is here before anything is computed from it.
 
 A folder with `log.json` (format and schema), `NNNNNN.seg` (records, see `records`), `NNNNNNNNNN.parquet` (the
-rows of one large batch each), `rejected.jsonl` (rows that were rejected or refused, each with its reason) and
-`writer.lock`. One process writes; any number may read meanwhile.
+rows of one large batch each), `rejected.jsonl` (rows that were rejected or refused, each with its reason),
+`pruned.json` (where the log begins, once its oldest records were removed), `writer.lock` (with the number of records
+that were acknowledged) and, for a file, `input.json` (what is remembered of it). One process writes; any number may
+read meanwhile.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
 
-from auroral.edge.durable import cut_back, replace_file, storage_error, sync_folder, write_at
-from auroral.edge.ledger import Ledger, Reason
+from auroral.edge import rejectedrows
+from auroral.edge.acknowledged import note_count, read_count, refuse_lost
+from auroral.edge.durable import cut_back, storage_error, sync_folder, write_at
+from auroral.edge.ledger import Reason
+from auroral.edge.logbase import LogBase, LogState
+from auroral.edge.logformat import SourceLogError, check_schema
 from auroral.edge.logindex import LogIndex, Part, checked_parquet, part_of, rows_of, within
 from auroral.edge.records import DamagedSegment, Entry, Header, Kind, Torn, encode, rows_to_bytes, scan
 from auroral.edge.refusals import Refused
-from auroral.edge.segments import claim, segment, segments, span, write_parquet
-from auroral.edge.spelling import json_lines
+from auroral.edge.segments import claim, parquet_file, remove_pruned, segment, segments, span, stored, write_parquet
 from auroral.edge.stamping import Stamped, StampState, rejected_schema, stamped_schema
-from auroral.model.errors import AuroralError
 from auroral.model.schema import Schema
+
+__all__ = ["LogState", "SourceLog", "SourceLogError"]
 
 PARQUET_ROWS = 10_000
 SEGMENT_BYTES = 64 * 2**20
-FORMAT = 1
-
-
-class SourceLogError(AuroralError):
-    """A folder that is no source log, one of another source, or one that must be opened again."""
-
-
-@dataclass(frozen=True, slots=True)
-class LogState:
-    """Where the log ends: what a source goes on from.
-
-    `rows` is how many rows it holds; `rows_read` how many rows of the input are behind it, refused ones
-    included: what to skip when reading on. `ended` says that the end of input was logged.
-    """
-
-    stamp: StampState = field(default_factory=StampState)
-    ledger: Ledger = field(default_factory=Ledger)
-    rows: int = 0
-    rows_read: int = 0
-    ended: bool = False
-
-    @property
-    def boundary(self) -> int | None:
-        return self.stamp.boundary
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One append, as it was logged."""
-
-    header: Header
-    rows: pa.Table
 
 
 class SourceLog:
@@ -73,10 +46,11 @@ class SourceLog:
         self.schema = schema
         self.stream = stream
         self.torn: Torn | None = None
-        self.state = LogState()
+        self.base = LogBase()
+        self.state = self.base.state
         self._arrow = stamped_schema(schema)
         self._lock = lock_fd
-        self._index = LogIndex()
+        self._index = LogIndex(folder)
         self._last: Header | None = None
         self._segments = 0
         self._end = 0
@@ -84,21 +58,34 @@ class SourceLog:
         self._unusable: str | None = None
 
     @staticmethod
-    def open(folder: Path | str, schema: Schema, *, stream: str | None = None, readonly: bool = False) -> SourceLog:
-        """Open the log for writing, making it where there is none; or for reading. `stream` names it in
-        the ledger."""
+    def open(
+        folder: Path | str,
+        schema: Schema,
+        *,
+        stream: str | None = None,
+        readonly: bool = False,
+        used: int | None = None,
+    ) -> SourceLog:
+        """Open the log for writing, making it where there is none; or for reading. `stream` names it in the ledger;
+        `used` is the stime up to which its rows were evaluated."""
         folder = Path(folder)
         if readonly and not (folder / "log.json").exists():
             raise SourceLogError(
                 f"{folder} is no source log (log.json is missing)\n    next: check the run folder's path"
             )
-        lock_fd = None
-        if not readonly:
-            lock_fd = claim(folder)
+        lock_fd = None if readonly else claim(folder)
+        # Looked at first: a writer may append while this one reads.
+        acknowledged = read_count(folder)
         log = SourceLog(folder, schema, stream or folder.name, lock_fd)
         try:
-            log._check_schema(readonly)
+            check_schema(folder, schema)
+            log.base = LogBase.load(folder)
+            log.state = log.base.state
+            if used is not None:
+                log.settle(used)
             log.refresh()
+            end = log.torn or (segment(folder, max(log._segments, 1)), log._end)
+            refuse_lost(end, log.next_number, acknowledged, log.state, used)
             if not readonly:
                 log._tidy()
         except BaseException:
@@ -108,15 +95,20 @@ class SourceLog:
 
     def refresh(self) -> None:
         """Take in what was appended since (by the writer, when this is a reader)."""
-        found = segments(self.folder)
+        first = self.base.segment
+        found = segments(self.folder, first, pruned=self.base.first > 0)
         self.torn = None
-        for number in range(max(self._segments, 1), len(found) + 1):
-            path = found[number - 1]
+        for number, path in enumerate(found, start=first):
+            if number < self._segments:
+                continue
             if number > self._segments:
                 self._segments, self._end = number, 0
-            for item in scan(path, self._end, last=number == len(found)):
+            for item in scan(path, self._end, last=path == found[-1]):
                 if isinstance(item, Torn):
                     self.torn = item
+                elif item.header.number < self.base.first:
+                    # Pruned, and not yet cut off its segment.
+                    self._end = item.end
                 else:
                     self._take(item)
 
@@ -150,24 +142,41 @@ class SourceLog:
 
     def read(self, low: int | None = None, high: int | None = None) -> pa.Table:
         """Rows with `low <= stime < high`, in the order of seq. None is no bound."""
-        tables = [
-            within(rows_of(entry, self._arrow), entry.header, low, high) for entry in self._index.between(low, high)
-        ]
+        tables = [within(rows_of(part, self._arrow), part, low, high) for part in self._index.between(low, high)]
         return pa.concat_tables([self._arrow.empty_table(), *tables])
 
     def parts(self, low: int | None = None, high: int | None = None) -> list[Part]:
         """The parts of the log that may have rows with `low <= stime < high`; a part may have others
         besides."""
-        return [part_of(entry) for entry in self._index.between(low, high)]
+        return list(self._index.between(low, high))
 
     def read_part(self, part: Part) -> pa.Table:
         """All rows of one part."""
-        return rows_of(self._index[part.number], self._arrow)
+        return rows_of(part, self._arrow)
 
-    def iter_records(self) -> Iterator[Record]:
-        """Every append in its order, marks included."""
-        for entry in self._index:
-            yield Record(entry.header, rows_of(entry, self._arrow))
+    def settle(self, stime: int) -> None:
+        """Rows before `stime` were evaluated. They can be read as before, only more slowly, and take less memory."""
+        self._index.settle(stime)
+
+    @property
+    def first_stime(self) -> int | None:
+        """The smallest stime in the log; None where it has no rows."""
+        return self._index.first_stime
+
+    def entries(self) -> Iterator[Entry]:
+        """Every append that was not pruned, in its order, marks included; read again from the segments."""
+        return stored(self.folder, self.base.segment, range(self.base.first, self.next_number))
+
+    def history(self) -> Iterator[tuple[LogState, Header]]:
+        """The same, each header with the log's state before it."""
+        state = self.base.state
+        for entry in self.entries():
+            yield state, entry.header
+            state = state.after(entry.header, self.stream)
+
+    def remove_before(self, base: LogBase) -> None:
+        """Remove files that no record from `base` on needs. Where it is not this log's own, open the log anew."""
+        remove_pruned(self.folder, base.segment, range(base.first, self.next_number))
 
     @property
     def rejected_path(self) -> Path:
@@ -176,11 +185,7 @@ class SourceLog:
     @property
     def rejected(self) -> list[dict[str, Any]]:
         """Rows that were rejected or refused, as they were logged, each with its `__reason`."""
-        length = self._last.rejected_bytes if self._last else 0
-        if not length:
-            return []
-        with self.rejected_path.open("rb") as file:
-            return [json.loads(line) for line in file.read(length).splitlines()]
+        return rejectedrows.read(self.rejected_path, self._rejected_bytes)
 
     def close(self) -> None:
         for fd in (self._fd, self._lock):
@@ -207,15 +212,15 @@ class SourceLog:
         ended: bool,
     ) -> None:
         self._must_be_writable()
-        number = self._last.number + 1 if self._last else 0
-        before = self._last.rejected_bytes if self._last else 0
+        number, before = self.next_number, self._rejected_bytes
         low, high = span(rows)
         kind = Kind.MARK if not rows.num_rows else Kind.INLINE if rows.num_rows < PARQUET_ROWS else Kind.PARQUET
         header = Header(number, kind, rows.num_rows, low, high, state, counts, rows_read, before, ended)
-        own_file = self.folder / f"{number:010}.parquet" if kind is Kind.PARQUET else None
+        own_file = parquet_file(self.folder, number) if kind is Kind.PARQUET else None
         target = self.rejected_path
         try:
-            header = replace(header, rejected_bytes=self._log_rejected(before, rejected, refused))
+            length = rejectedrows.append(self.rejected_path, before, rejected, refused)
+            header = replace(header, rejected_bytes=length)
             if own_file is not None:
                 target = own_file
                 header = write_parquet(own_file, rows, header)
@@ -228,32 +233,18 @@ class SourceLog:
             raise storage_error(error, f"a batch of {rows.num_rows} rows of {self.stream!r}", target) from error
         rows_at = end - len(parts[1])
         self._take(Entry(header, segment(self.folder, self._segments), self._end, rows_at, end))
-
-    def _log_rejected(self, before: int, rejected: pa.Table, refused: Sequence[Refused]) -> int:
-        """Goes first: what lies behind the length that the last record names is cut off when the log is
-        opened."""
-        lines = "".join(refusal.to_json() + "\n" for refusal in refused)
-        lines += json_lines(rejected) if rejected.num_rows else ""
-        if not lines:
-            return before
-        fd = os.open(self.rejected_path, os.O_WRONLY | os.O_CREAT, 0o644)
-        try:
-            end = write_at(fd, before, lines.encode())
-        finally:
-            os.close(fd)
-        if before == 0:
-            sync_folder(self.folder)
-        return end
+        assert self._lock is not None
+        note_count(self._lock, self.next_number)
 
     def _open_segment(self) -> Path:
         if self._fd is not None and self._end >= SEGMENT_BYTES:
             os.close(self._fd)
             self._fd = None
             self._segments, self._end = self._segments + 1, 0
-        path = segment(self.folder, max(self._segments, 1))
+        self._segments = max(self._segments, 1)
+        path = segment(self.folder, self._segments)
         if self._fd is None:
             self._fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
-            self._segments = max(self._segments, 1)
             sync_folder(self.folder)
         return path
 
@@ -272,54 +263,32 @@ class SourceLog:
 
     def _take(self, entry: Entry) -> None:
         header = entry.header
-        if header.number != (self._last.number + 1 if self._last else 0):
-            expected = self._last.number + 1 if self._last else 0
-            what = f"this is record {header.number}, but record {expected} is due: records are missing"
+        if header.number != self.next_number:
+            what = f"this is record {header.number}, but record {self.next_number} is due: records are missing"
             raise DamagedSegment(entry.segment, entry.offset, what)
         if header.kind is Kind.PARQUET:
-            checked_parquet(entry, content=False)
+            checked_parquet(part_of(entry), content=False)
         self._index.add(entry, self.state.boundary)
         self._last, self._end = header, entry.end
-        self.state = LogState(
-            header.state,
-            self.state.ledger.add_all(self.stream, header.counts),
-            self.state.rows + header.rows,
-            header.rows_read,
-            header.ended,
-        )
+        self.state = self.state.after(header, self.stream)
 
-    def _check_schema(self, readonly: bool) -> None:
-        path = self.folder / "log.json"
-        described = {"format": FORMAT, "schema": str(self.schema)}
-        if not path.exists():
-            replace_file(path, json.dumps(described, ensure_ascii=False).encode())
-            return
-        found = json.loads(path.read_text())
-        if found != described:
-            raise SourceLogError(
-                f"{self.folder} is the log of another input: format {found.get('format')}, "
-                f"schema {found.get('schema')!r}\n    allowed: format {FORMAT}, schema {str(self.schema)!r}\n"
-                "    next: start a new run folder, or restore the diagram that this one was made with"
-            )
+    @property
+    def next_number(self) -> int:
+        """How many records there are, pruned ones included: the number of the next one."""
+        return self._last.number + 1 if self._last else self.base.first
+
+    @property
+    def _rejected_bytes(self) -> int:
+        return self._last.rejected_bytes if self._last else self.base.rejected_bytes
 
     def _tidy(self) -> None:
         """What a crash left behind: the torn end, rejected rows and Parquet files of a record that never
-        came."""
+        came, and files that were being pruned."""
         if self.torn is not None:
             with open(self.torn.segment, "r+b") as file:
                 cut_back(file.fileno(), self.torn.offset)
-        known = {entry.header.file for entry in self._index}
-        for path in self.folder.glob("*.parquet"):
-            if path.name not in known:
-                path.unlink()
-        length = self._last.rejected_bytes if self._last else 0
-        found = self.rejected_path.stat().st_size if self.rejected_path.exists() else 0
-        if found < length:
-            raise DamagedSegment(
-                self.rejected_path, found, f"the log of rejected rows had {length} bytes and is cut short"
-            )
-        if found > length:
-            os.truncate(self.rejected_path, length)
+        self.remove_before(self.base)
+        rejectedrows.tidy(self.rejected_path, self._rejected_bytes)
         sync_folder(self.folder)
 
     def _must_be_writable(self) -> None:

@@ -6,13 +6,16 @@ State is plain picklable values. Floating sums are exact, as whole numbers of 2^
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any, Protocol
 
 from auroral.model.aggregates import TypedAggregate
 from auroral.model.types import FieldType, Kind
 
 _ONE = 1 << 1074
+_IMMUTABLE = (int, float, str, bytes, bool, type(None), Decimal)
 
 
 class Accumulator(Protocol):
@@ -228,13 +231,18 @@ class User:
 
     def merge(self, later: User) -> None:
         assert self.user.combine is not None
-        self.state = self.user.combine(self.state, later.state)
+        # A copy: several windows share a part, and users may well change or keep what `combine` is given.
+        self.state = self.user.combine(self.state, _copy(later.state))
 
     def result(self) -> Any:
         return self.user.final(self.state)
 
     def __getstate__(self) -> Any:
         return self.state
+
+
+def _copy(state: Any) -> Any:
+    return state if type(state) in _IMMUTABLE else pickle.loads(pickle.dumps(state, protocol=4))
 
 
 def _ratio(numerator: int, denominator: int) -> float:

@@ -120,14 +120,15 @@ def canonical(table: pa.Table) -> pa.Table:
 def tagged(relations: Mapping[str, pa.Table]) -> pa.Table:
     """One table for all: `__edge` says which relation a row is of, one nullable struct column for each holds it.
 
-    Handing Spark one table costs some 15 ms however many relations are in it, several tables cost that each.
+    Handing Spark one table costs some 15 ms however many relations are in it, several tables cost that each. Fields of structs
+    are c0, c1, ..: Spark stumbles over some names there that it takes as columns.
     """
     total = sum(table.num_rows for table in relations.values())
     numbers, structs, names, offset = [], [], [], 0
     for number, table in enumerate(relations.values()):
         rows = table.num_rows
         numbers.append(pa.repeat(pa.scalar(number, pa.int32()), rows))
-        kind = pa.struct(list(table.schema))
+        kind = pa.struct([pa.field(f"c{i}", type) for i, type in enumerate(table.schema.types)])
         before, after = pa.nulls(offset, kind), pa.nulls(total - offset - rows, kind)
         structs.append(pa.chunked_array([before, *_structs(table, kind), after], kind))
         names.append(f"e{number}")
@@ -137,7 +138,7 @@ def tagged(relations: Mapping[str, pa.Table]) -> pa.Table:
 
 
 def _structs(table: pa.Table, kind: pa.DataType) -> list[pa.Array]:
-    arrays = [pa.StructArray.from_arrays(list(b.columns), fields=list(table.schema)) for b in table.to_batches()]
+    arrays = [pa.StructArray.from_arrays(list(b.columns), fields=list(kind)) for b in table.to_batches()]
     return arrays or [pa.nulls(0, kind)]
 
 
@@ -151,11 +152,10 @@ def untagged(table: pa.Table, relations: Sequence[Sequence[Column]]) -> list[pa.
 
 
 def flattened(structs: pa.ChunkedArray, columns: Sequence[Column]) -> pa.Table:
-    """A column of structs as a table."""
+    """A column of structs as a table; the fields are these columns, in order."""
     if len(structs) == 0:
         return empty(columns)
-    rows = structs.combine_chunks()
-    return as_declared(pa.table(rows.flatten(), [f.name for f in rows.type]), columns)
+    return as_declared(pa.table(structs.combine_chunks().flatten(), [c.name for c in columns]), columns)
 
 
 def logical_hash(table: pa.Table) -> str:
@@ -164,7 +164,7 @@ def logical_hash(table: pa.Table) -> str:
     digest = hashlib.blake2b(digest_size=16)
     digest.update(str(ordered.schema).encode())
     for column in ordered.columns:
-        chunk = column.chunk(0) if column.num_chunks else pa.array([], column.type)
+        chunk = _as_numbers(column.chunk(0) if column.num_chunks else pa.array([], column.type))
         valid = pc.is_valid(chunk).cast(pa.int8())
         digest.update(valid.to_numpy(zero_copy_only=False).tobytes())
         if pa.types.is_floating(chunk.type) or pa.types.is_integer(chunk.type):
@@ -178,3 +178,10 @@ def logical_hash(table: pa.Table) -> str:
                 text = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
                 digest.update(len(text).to_bytes(8, "big") + text)
     return digest.hexdigest()
+
+
+def _as_numbers(chunk: pa.Array) -> pa.Array:
+    """Timestamps and dates as whole numbers: Python's own end with the year 9999."""
+    if pa.types.is_timestamp(chunk.type):
+        return chunk.cast(pa.int64())
+    return chunk.cast(pa.int32()) if pa.types.is_date32(chunk.type) else chunk

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +12,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from auroral.engine.arrowrows import arrow_schema, as_declared
-from auroral.engine.compile import compile_program
+from auroral.engine.compile import Program, compile_program
 from auroral.engine.failures import explained
-from auroral.engine.jobs import Leaf, run_program
-from auroral.engine.relations import Edge
-from auroral.engine.session import LARGE_PATH, lane
+from auroral.engine.jobs import Leaf, Result, run_program
+from auroral.engine.judging import judge
+from auroral.engine.lanes import Lanes
+from auroral.engine.relations import Edge, kept_name
+from auroral.engine.scans import StateEdge
 from auroral.engine.sqltext import STIME
+from auroral.engine.statelog import StateLog
 from auroral.model.checking import Checked
 
 if TYPE_CHECKING:
@@ -40,6 +43,20 @@ class BatchResult:
     counts: Mapping[tuple[str, str], int]
 
 
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of the input in place of all of it: rows from `begin` on, which is a bucket's start.
+
+    Results are right from `since` on, and only counts of rows from there on are given. Folds, where there are any, take
+    up at `folds_from` the state `states`, in the form of `StateLog.dump`; without it they begin with nothing.
+    """
+
+    begin: int
+    since: int
+    folds_from: int | None = None
+    states: bytes | None = None
+
+
 def run_batch(
     session: SparkSession,
     checked: Checked,
@@ -48,36 +65,79 @@ def run_batch(
     flush: bool,
     folder: Path,
     many_bins: bool = True,
+    piece: Piece | None = None,
 ) -> BatchResult:
     """Evaluate all rows with stime below `until`; with `flush`, windows still open there are closed too.
 
     Without `many_bins`, see `states.box_state`: for comparing speed alone.
     """
-    program = compile_program(checked, batch=True, many_bins=many_bins)
+    program = _compiled(checked, piece, many_bins)
     bucket = checked.diagram.bucket
+    leaves = _leaves(program, sources, until, folder, piece)
+    lo = piece.begin if piece is not None else _first(leaves, until) // bucket * bucket
+    hi = max(until, lo + bucket) + (total_past(checked) // bucket + 1) * bucket if flush else max(until, lo + bucket)
+    # What state folds end in is not asked for here.
+    result = _run(session, replace(program, kept=()), leaves, lo, hi, folder)
+    outputs = {name: list(files) for name, files in result.outputs.items() if isinstance(files, list)}
+    return BatchResult(outputs, result.counts)
+
+
+def fold_states(
+    session: SparkSession, checked: Checked, sources: Mapping[str, SourceRows], piece: Piece, at: int, folder: Path
+) -> bytes:
+    """The state of all folds at stime `at`, as a plain batch over the rows of the piece before it gives it."""
+    program = _compiled(checked, piece, True)
+    leaves = _leaves(program, sources, at, folder, piece)
+    result = _run(session, replace(program, outputs=(), counts=()), leaves, piece.begin, at, folder)
+    known, states = _known(piece), StateLog()
+    for edge in _state_edges(program):
+        known.append(edge, piece.begin, at, result.kept[edge.name])
+        states.append(edge, at, at, known.read(edge, at))
+    return states.dump()
+
+
+def _compiled(checked: Checked, piece: Piece | None, many_bins: bool) -> Program:
+    if piece is None:
+        return compile_program(checked, batch=True, many_bins=many_bins)
+    return compile_program(
+        checked, batch=True, many_bins=many_bins, folds_from=piece.folds_from, counts_from=piece.since
+    )
+
+
+def _leaves(
+    program: Program, sources: Mapping[str, SourceRows], until: int, folder: Path, piece: Piece | None
+) -> dict[str, Leaf]:
     leaves = {
         edge.name: _leaf(edge, sources[edge.name.removesuffix("@source")], until, folder) for edge in program.sources
     }
-    first = min((low for leaf in leaves.values() if (low := _lowest(leaf)) is not None), default=until)
-    lo = first // bucket * bucket
-    hi = max(until, lo + bucket) + (total_past(checked) // bucket + 1) * bucket if flush else max(until, lo + bucket)
+    if piece is not None and piece.folds_from is not None:
+        known = _known(piece)
+        for edge in _state_edges(program):
+            leaves[kept_name(edge)] = Leaf(edge.columns, [known.read(edge, piece.folds_from)])
+    return leaves
+
+
+def _known(piece: Piece) -> StateLog:
+    states = StateLog()
+    if piece.states is not None:
+        states.load(piece.states)
+    return states
+
+
+def _state_edges(program: Program) -> list[StateEdge]:
+    return [edge for edge in program.kept if isinstance(edge, StateEdge)]
+
+
+def _run(session: SparkSession, program: Program, leaves: Mapping[str, Leaf], lo: int, hi: int, folder: Path) -> Result:
     names = iter(range(len(program.outputs)))
     try:
-        result = run_program(
-            lane(session, LARGE_PATH),
-            program,
-            leaves,
-            lo,
-            hi,
-            lambda _: folder / f"output-{next(names)}.parquet",
-            {},
-        )
+        with Lanes(session).large() as spark:
+            judge(spark, program.checked)
+            return run_program(spark, program, leaves, lo, hi, lambda _: folder / f"output-{next(names)}.parquet", {})
     except Exception as error:
         if failed := explained(error, lo, hi):
             raise failed from error
         raise
-    outputs = {name: list(files) for name, files in result.outputs.items() if isinstance(files, list)}
-    return BatchResult(outputs, result.counts)
 
 
 def total_past(checked: Checked) -> int:
@@ -99,6 +159,10 @@ def _leaf(edge: Edge, rows: SourceRows, until: int, folder: Path) -> Leaf:
         pq.write_table(table.filter(pc.less(table.column(STIME), until)).cast(arrow_schema(edge.columns)), path)
         files.append(str(path))
     return Leaf(edge.columns, [], files, sum(pq.read_metadata(f).num_rows for f in files), below=until)
+
+
+def _first(leaves: Mapping[str, Leaf], until: int) -> int:
+    return min((low for leaf in leaves.values() if (low := _lowest(leaf)) is not None), default=until)
 
 
 def _lowest(leaf: Leaf) -> int | None:

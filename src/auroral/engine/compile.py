@@ -5,47 +5,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from auroral.engine.aggregate_sql import event_time_aggregate, stime_aggregate, stime_aggregate_of_rows
+from auroral.engine.drop_sql import random_drop, window_drop
+from auroral.engine.event_time_sql import event_time_aggregate, late_rows
 from auroral.engine.expression import to_sql
 from auroral.engine.join_sql import join
-from auroral.engine.relations import Edge, kept_name, stream_columns
+from auroral.engine.relations import Both, Edge, kept_name, stream_columns
 from auroral.engine.scans import PythonBox, python_box
+from auroral.engine.slice_sql import stime_aggregate, stime_aggregate_of_rows
 from auroral.engine.sqltext import (
+    HI,
+    LO,
     SEQ,
     STIME,
     Column,
     Cte,
     columns,
-    falls_below,
-    floor_div,
     order_column,
     quoted,
     select,
-    string_literal,
 )
+from auroral.engine.stateless_sql import filtered, mapped, unchanged, united
 from auroral.model.boxes.aggregate import TypedEventTimeAggregate, TypedStimeAggregate
 from auroral.model.boxes.apply import TypedApply
 from auroral.model.boxes.drop import TypedRandomDrop, TypedWindowDrop
 from auroral.model.boxes.join import TypedJoin
-from auroral.model.boxes.serialize import TypedSUnion
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
 from auroral.model.checking import Checked, CheckedBox
 from auroral.model.expression import Function, Typed, user_functions
 from auroral.model.stream import StreamType
 
 PAST = "@past"
-
-
-@dataclass(frozen=True, slots=True)
-class Both:
-    """A relation of which rows with `__l` = -1 are rows of stream `output` and the others rows of the kept edge `kept`.
-
-    Small jobs fetch it once, where two statements would compute it twice; `wave` orders jobs that need one another's rows.
-    """
-
-    relation: str
-    output: Edge
-    kept: Edge
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +51,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A compiled diagram. Statements take the parameters :lo and :hi, the range of stime that is evaluated.
+    """A compiled diagram. Statements take the slots LO and HI, the range of stime that is evaluated.
 
     `sources` and `kept` are read (with their past); `kept` and `outputs` are written. Ledger counts are `shed` and `late`
     relations by box.
@@ -83,12 +72,33 @@ class Program:
         return (*self.sources, *self.kept)
 
 
-def compile_program(checked: Checked, *, single: bool = False, batch: bool = False, many_bins: bool = True) -> Program:
+def compile_program(
+    checked: Checked,
+    *,
+    single: bool = False,
+    batch: bool = False,
+    many_bins: bool = True,
+    folds_from: int | None = None,
+    counts_from: int | None = None,
+) -> Program:
     """`single` keeps everything in one partition (small jobs); `batch` compiles the oracle: no slices, no stored past.
 
-    Without `many_bins`, see `states.box_state`.
+    An oracle over a part of the input has folds that take up their state at `folds_from` and see rows from there on, and
+    ledger counts of rows from `counts_from` on. Without `many_bins`, see `states.box_state`.
     """
-    return Compiler(checked.runnable(), single, batch, many_bins).program()
+    return Compiler(checked.runnable(), single, batch, many_bins, folds_from, counts_from).program()
+
+
+def _same_order(checked: CheckedBox) -> Sequence[str]:
+    """The outputs whose order key is made from that of the input."""
+    match checked.typed:
+        case TypedStimeAggregate() | TypedApply():
+            return ()
+        case TypedEventTimeAggregate():
+            # Rows that came too late are given out as they are.
+            return checked.box.outputs[1:]
+        case _:
+            return checked.box.outputs
 
 
 @dataclass(slots=True)
@@ -97,6 +107,8 @@ class Compiler:
     single: bool
     batch: bool
     many_bins: bool = True
+    folds_from: int | None = None
+    counts_from: int | None = None
     past: dict[str, int] = field(default_factory=dict)
     ordered: set[str] = field(default_factory=set)
     kept: dict[str, Edge] = field(default_factory=dict)
@@ -134,8 +146,7 @@ class Compiler:
         """From the outputs backwards: which streams carry their order key, and how much of their past is read."""
         for checked in reversed(self.checked.boxes):
             box, typed = checked.box, checked.typed
-            passes = not isinstance(typed, TypedStimeAggregate | TypedEventTimeAggregate | TypedApply)
-            wanted = typed.order_sensitive or (passes and any(stream in self.ordered for stream in box.outputs))
+            wanted = typed.order_sensitive or any(stream in self.ordered for stream in _same_order(checked))
             if isinstance(typed, TypedRandomDrop):
                 # Zeros of both signs make equal rows that are not the same: which of them is the first one matters.
                 wanted = wanted or any(f.type.is_float for f in self.stream(box.inputs[0]).schema.fields)
@@ -183,20 +194,19 @@ class Compiler:
         order = [f"{SEQ} AS {order_column(0)}"] if stream in self.ordered else []
         items = [STIME, *order, *columns(self.stream(stream).schema.names)]
         # A small job is handed just the rows of its range, unless the past is needed as well.
-        cut = "" if self.single and stream not in self.past else f"WHERE {STIME} >= :lo AND {STIME} < :hi"
+        cut = "" if self.single and stream not in self.past else f"WHERE {STIME} >= {LO} AND {STIME} < {HI}"
         ctes = [Cte(stream, select(items, quoted(edge.name), cut))]
         if stream in self.past:
-            ctes.append(Cte(stream + PAST, select(items, quoted(edge.name), f"WHERE {STIME} < :hi")))
+            ctes.append(Cte(stream + PAST, select(items, quoted(edge.name), f"WHERE {STIME} < {HI}")))
         return Step(stream, tuple(ctes))
 
     def _step(self, checked: CheckedBox) -> Step:
         scan = python_box(checked, self)
         if scan is not None:
-            return Step(
-                checked.box.name,
-                tuple(c for stream in checked.box.outputs for c in self._past_cte(stream)),
-                scan,
-            )
+            typed = checked.typed
+            aside = late_rows(self, checked, typed) if isinstance(typed, TypedEventTimeAggregate) else []
+            past = [c for stream in checked.box.outputs for c in self._past_cte(stream)]
+            return Step(checked.box.name, (*aside, *past), scan)
         ctes = list(self._ctes(checked))
         both = None
         if self.single and f"{checked.box.name}@slices" in self.kept:
@@ -223,20 +233,16 @@ class Compiler:
         )
 
     def _ctes(self, checked: CheckedBox) -> Sequence[Cte]:
-        box, typed = checked.box, checked.typed
+        typed = checked.typed
         match typed:
             case TypedFilter():
-                return self._filter(box.inputs[0], box.outputs, typed)
+                return filtered(self, checked, typed)
             case TypedMap():
-                source = box.inputs[0]
-                mapped = [f"{self.sql(t, source)} AS {quoted(name)}" for name, t in typed.columns]
-                return [Cte(box.outputs[0], select([*self.head(source, box.outputs[0]), *mapped], quoted(source)))]
-            case TypedSUnion():
-                return [self._nothing(box.outputs[0]), self._union(box.inputs, box.outputs[1])]
+                return mapped(self, checked, typed)
             case TypedUnion():
-                return [self._union(box.inputs, box.outputs[0])]
+                return united(self, checked)
             case TypedIdentity():
-                return self._identity(checked, typed)
+                return unchanged(self, checked, typed)
             case TypedStimeAggregate():
                 make = stime_aggregate_of_rows if self.batch else stime_aggregate
                 return make(self, checked, typed)
@@ -245,9 +251,9 @@ class Compiler:
             case TypedJoin():
                 return join(self, checked, typed)
             case TypedRandomDrop():
-                return self._random_drop(checked, typed)
+                return random_drop(self, checked, typed)
             case TypedWindowDrop():
-                return self._window_drop(checked, typed)
+                return window_drop(self, checked, typed)
             case _:
                 raise AssertionError(f"no SQL for {typed}")
 
@@ -259,103 +265,8 @@ class Compiler:
         schema = self.stream(source).schema
         return to_sql(typed, lambda _, name: STIME if name == "stime" and schema.get(name) is None else quoted(name))
 
-    def _filter(self, source: str, targets: Sequence[str], typed: TypedFilter) -> list[Cte]:
-        ctes = []
-        earlier: list[str] = []
-        for position, target in enumerate(targets):
-            tests = [f"({sql}) IS NOT TRUE" for sql in earlier]
-            if position < len(typed.predicates):
-                predicate = self.sql(typed.predicates[position], source)
-                tests.append(f"({predicate})" if tests else predicate)
-                earlier.append(predicate)
-            fields = columns(self.stream(source).schema.names)
-            ctes.append(
-                Cte(
-                    target,
-                    select([*self.head(source, target), *fields], quoted(source), "WHERE " + " AND ".join(tests)),
-                )
-            )
-        return ctes
-
-    def _union(self, sources: Sequence[str], target: str) -> Cte:
-        schema = self.stream(target).schema
-        parts = []
-        for index, source in enumerate(sources):
-            items = [STIME]
-            if target in self.ordered:
-                items += [f"{value} AS {order_column(i)}" for i, value in enumerate(self._union_order(sources, index))]
-            for f, own in zip(schema.fields, self.stream(source).schema.fields, strict=True):
-                same = own.type.spark == f.type.spark
-                items.append(
-                    quoted(f.name) if same else f"CAST({quoted(f.name)} AS {f.type.spark}) AS {quoted(f.name)}"
-                )
-            parts.append(select(items, quoted(source)))
-        if len(parts) == 1:
-            return Cte(target, parts[0])
-        return Cte(target, f"SELECT {self.one_partition}* FROM (\n" + "\nUNION ALL\n".join(parts) + "\n)")
-
-    def _union_order(self, sources: Sequence[str], index: int) -> list[str]:
-        values = [str(index)]
-        for position, source in enumerate(sources):
-            for column in self.order(source):
-                values.append(column.name if position == index else f"CAST(NULL AS {column.type})")
-        return values
-
-    def _nothing(self, stream: str) -> Cte:
-        return Cte(stream, f"SELECT CAST(NULL AS BIGINT) AS {STIME} WHERE FALSE")
-
-    def _identity(self, checked: CheckedBox, typed: TypedIdentity) -> list[Cte]:
-        ctes = []
-        for port, target in enumerate(checked.box.outputs):
-            if port not in typed.data_ports:
-                ctes.append(self._nothing(target))
-                continue
-            source = checked.box.inputs[typed.data_ports.index(port)]
-            items = [*self.head(source, target), *columns(self.stream(source).schema.names)]
-            pause = f"WHERE java_method('java.lang.Thread', 'sleep', {typed.cost_ms}L) IS NOT NULL"
-            ctes.append(Cte(target, select(items, quoted(source), pause if typed.cost_ms and not self.batch else "")))
-        return ctes
-
-    def _random_drop(self, checked: CheckedBox, typed: TypedRandomDrop) -> list[Cte]:
-        source, target = checked.box.inputs[0], checked.box.outputs[0]
-        names = columns(self.stream(source).schema.names)
-        order = ", ".join(c.name for c in self.order(source)) if source in self.ordered else "0"
-        equal = ", ".join([STIME, *names])
-        numbered = f"{checked.box.name}@numbered"
-        hashed = f"xxhash64({', '.join([string_literal(typed.seed), STIME, *names, '__n'])})"
-        ordinal = f"CAST(row_number() OVER (PARTITION BY {equal} ORDER BY {order}) - 1 AS BIGINT) AS __n"
-        self._shed(checked, numbered, falls_below(hashed, typed.rate))
-        head = [c.name for c in self.columns(source)]
-        return [
-            Cte(numbered, select([*columns(head), ordinal], quoted(source))),
-            Cte(
-                target,
-                select(
-                    columns(c.name for c in self.columns(target)),
-                    quoted(numbered),
-                    f"WHERE NOT {falls_below(hashed, typed.rate)}",
-                ),
-            ),
-        ]
-
-    def _window_drop(self, checked: CheckedBox, typed: TypedWindowDrop) -> list[Cte]:
-        source, target = checked.box.inputs[0], checked.box.outputs[0]
-        groups = columns(typed.group_by)
-        moved = f"{STIME} - {typed.phase}L" if typed.phase else STIME
-        first, last = (
-            floor_div(f"{moved} - {typed.size}L", typed.advance) + " + 1",
-            floor_div(moved, typed.advance),
-        )
-        hashed = f"xxhash64({', '.join([string_literal(typed.seed), *groups, 'm'])})"
-        batches = f"sequence({floor_div(first, typed.batch)}, {floor_div(last, typed.batch)})"
-        dropped = f"forall({batches}, m -> {falls_below(hashed, typed.rate)})"
-        self._shed(checked, source, dropped)
-        items = [*self.head(source, target), *columns(self.stream(source).schema.names)]
-        return [Cte(target, select(items, quoted(source), f"WHERE NOT {dropped}"))]
-
-    def _shed(self, checked: CheckedBox, relation: str, condition: str) -> None:
-        self.count(checked, "shed", f"SELECT count(*) FROM {quoted(relation)} WHERE {condition}")
-
-    def count(self, checked: CheckedBox, reason: str, query: str) -> None:
+    def count(self, checked: CheckedBox, reason: str, relation: str, condition: str) -> None:
         """Rows that a box leaves out are counted for the ledger by a query of their own over the same steps."""
+        since = f" AND {STIME} >= {self.counts_from}L" if self.counts_from is not None else ""
+        query = f"SELECT count(*) FROM {quoted(relation)} WHERE ({condition}){since}"
         self.counts.append((checked.box.name, reason, query))

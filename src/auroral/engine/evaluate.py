@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from auroral.engine import exact
-from auroral.engine.aggregate_sql import cell_slots, targets_slot
 from auroral.engine.arrowrows import between, canonical
 from auroral.engine.compile import Program, compile_program
 from auroral.engine.edgelog import STABLE, EdgeLog, Segment, Version, parquet_segment
 from auroral.engine.failures import explained
 from auroral.engine.jobs import Leaf, Result, run_program
+from auroral.engine.judging import judge, sql_expressions
+from auroral.engine.lanes import Lanes
 from auroral.engine.relations import Edge, SliceEdge, kept_name
 from auroral.engine.scans import StateEdge
-from auroral.engine.session import LARGE_PATH, SMALL_PATH, is_remote, lane
-from auroral.engine.slices import Slicing
+from auroral.engine.slice_reads import lacks_values, needs_more_bins, slots, stored_nodes
 from auroral.engine.statelog import StateLog
 from auroral.model.checking import Checked
 
@@ -30,8 +29,11 @@ if TYPE_CHECKING:
 SMALL = 10_000
 """Rows from which a job reads and writes Parquet files: below, Arrow in memory is faster (measured, see docs)."""
 
-SMALL_CELLS = 64
-"""Cells up to which what each counts in is written into the statement."""
+SMALL_COUNTED = 160_000
+"""Rows, each as often as it counts, beyond which gathering rows into cells first is faster."""
+
+SMALL_TARGETS = 1_024
+"""What cells count in is written into the statement of a small job, and must not be long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,6 @@ class Evaluation:
     hi: int
     outputs: Mapping[str, Segment]
     counts: Mapping[tuple[str, str], int]
-    input_rows: int
 
 
 @dataclass(slots=True)
@@ -53,18 +54,26 @@ class Engine:
     checked: Checked
     folder: Path
     small_limit: int = SMALL
-    many_bins: bool = False
+    large_settings: Mapping[str, str] = field(default_factory=dict)
+    many_bins: bool = field(init=False, default=False)
     log: EdgeLog = field(init=False)
     states: StateLog = field(init=False)
     small: Program = field(init=False)
     large: Program = field(init=False)
-    _lanes: dict[str, SparkSession] = field(init=False, default_factory=dict)
+    _lanes: Lanes = field(init=False)
 
     def __post_init__(self) -> None:
         self.log = EdgeLog(self.folder)
         self.states = StateLog()
-        self.small = compile_program(self.checked, single=True, many_bins=False)
-        self.large = compile_program(self.checked, many_bins=False)
+        self._lanes = Lanes(self.session, self.large_settings)
+        self._compile()
+        if sql_expressions(self.checked):
+            with self._lanes.small() as spark:
+                judge(spark, self.checked)
+
+    def _compile(self) -> None:
+        self.small = compile_program(self.checked, single=True, many_bins=self.many_bins)
+        self.large = compile_program(self.checked, many_bins=self.many_bins)
 
     @property
     def bucket(self) -> int:
@@ -81,63 +90,59 @@ class Engine:
         """out[lo, hi) from the log's best versions; what later ranges need is appended to the log."""
         if lo % self.bucket or hi % self.bucket or lo >= hi:
             raise ValueError(f"[{lo}, {hi}) is not a range of buckets of {self.bucket} us")
-        new_rows = sum(self._leaf(edge, lo, hi, True).rows for edge in self.small.sources)
-        small = new_rows <= self.small_limit and self._cells(lo, hi) <= SMALL_CELLS
-        result = self._run(small, lo, hi)
-        program = self.small if small else self.large
-        for edge in program.kept:
+        result = self._run(self._is_small(lo, hi), lo, hi)
+        for edge in self.small.kept:
             self._keep(edge, lo, hi, result.kept[edge.name], version)
         outputs = {name: _output_segment(lo, hi, version, given) for name, given in result.outputs.items()}
         self._collect(hi)
-        return Evaluation(lo, hi, outputs, result.counts, new_rows)
+        return Evaluation(lo, hi, outputs, result.counts)
 
-    def _cells(self, lo: int, hi: int) -> int:
-        """The most cells that an aggregate's slices have in the range."""
-        slicings = [e.slicing for e in self.small.kept if isinstance(e, SliceEdge) and e.slicing is not None]
-        return max((s.cell(hi) - s.cell(lo) for s in slicings), default=0)
+    def _is_small(self, lo: int, hi: int) -> bool:
+        # Rows of segments as a whole: to cut them at the range's ends only in order to count would cost more than it tells.
+        rows = sum(segment.rows for edge in self.small.sources for segment in self.log.best(edge, lo - edge.past, hi))
+        if rows > self.small_limit:
+            return False
+        slicings = [edge.slicing for edge in self._slices()]
+        return all(
+            rows * s.fan_out(lo, hi) <= SMALL_COUNTED and s.cells(lo, hi) * s.fan_out(lo, hi) <= SMALL_TARGETS
+            for s in slicings
+        )
+
+    def _slices(self) -> list[SliceEdge]:
+        return [edge for edge in self.small.kept if isinstance(edge, SliceEdge)]
 
     def _run(self, small: bool, lo: int, hi: int) -> Result:
         program = self.small if small else self.large
         leaves = {kept_name(edge): self._leaf(edge, lo, hi, small) for edge in program.edges}
-        if not self.many_bins and any(_other_bins(e, leaves[kept_name(e)]) for e in program.kept):
+        slices = self._slices()
+        if not self.many_bins and any(needs_more_bins(e, leaves[kept_name(e)].tables) for e in slices):
             return self._run_with_many_bins(small, lo, hi)
-        slots: dict[str, str] = {}
-        for edge in program.kept:
-            if isinstance(edge, SliceEdge) and edge.slicing is not None:
-                slots |= _slots(edge.name.removesuffix("@slices"), edge.slicing, lo, hi, small)
+        texts = {slot: text for edge in slices for slot, text in slots(edge, lo, hi, small).items()}
         try:
-            new_path = None if small else self.log.new_path
-            result = run_program(self._lane(small), program, leaves, lo, hi, new_path, slots)
-            if self.many_bins or not any(_lost_value(e, result.kept[e.name]) for e in program.kept):
-                return result
+            with self._lanes.small() if small else self._lanes.large() as spark:
+                result = run_program(spark, program, leaves, lo, hi, None if small else self.log.new_path, texts)
         except Exception as error:
             if self.many_bins or exact.MANY_BINS not in str(error):
                 if failed := explained(error, lo, hi):
                     raise failed from error
                 raise
-        return self._run_with_many_bins(small, lo, hi)
+            return self._run_with_many_bins(small, lo, hi)
+        if not self.many_bins and any(lacks_values(e, result.kept[e.name]) for e in slices):
+            return self._run_with_many_bins(small, lo, hi)
+        return result
 
     def _run_with_many_bins(self, small: bool, lo: int, hi: int) -> Result:
         """A value of unusual magnitude: from here on with the larger plans that take any."""
         self.many_bins = True
-        self.small = compile_program(self.checked, single=True)
-        self.large = compile_program(self.checked)
+        self._compile()
         return self._run(small, lo, hi)
-
-    def _lane(self, small: bool) -> SparkSession:
-        name = "small" if small else "large"
-        if is_remote(self.session):
-            return lane(self.session, SMALL_PATH if small else LARGE_PATH)
-        if name not in self._lanes:
-            self._lanes[name] = lane(self.session, SMALL_PATH if small else LARGE_PATH)
-        return self._lanes[name]
 
     def _leaf(self, edge: Edge, lo: int, hi: int, small: bool) -> Leaf:
         """What a job for [lo, hi) reads of an edge."""
         if isinstance(edge, StateEdge):
             return Leaf(edge.columns, [self.states.read(edge, lo)])
         if isinstance(edge, SliceEdge):
-            return Leaf(edge.columns, list(self._nodes(edge, lo, hi, small)))
+            return Leaf(edge.columns, list(stored_nodes(self.log, edge, lo, hi, self.bucket, small)))
         end = hi if edge.name.endswith("@source") else lo
         leaf = Leaf(edge.columns)
         for segment in self.log.best(edge, lo - edge.past, end):
@@ -148,28 +153,6 @@ class Engine:
                 leaf.files += [path for path, _ in segment.files]
                 leaf.file_rows += segment.rows
         return leaf
-
-    def _nodes(self, edge: SliceEdge, lo: int, hi: int, small: bool) -> Iterator[pa.Table]:
-        """Stored nodes that the range's windows read; for a small job, each under the targets that it counts in."""
-        slicing = edge.slicing
-        assert slicing is not None
-        first, last = slicing.cell(lo), slicing.cell(hi)
-        history = slicing.history(first, last)
-        targets = slicing.targets(first, last) if small else {}
-        if not slicing.aligned(self.bucket):
-            begun = self.log.read(edge, slicing.stime(first), lo)
-            begun = begun.filter(pc.and_(pc.equal(begun.column("__l"), 0), pc.equal(begun.column("__i"), first)))
-            yield from (_moved(begun, t) for t in targets.get(first, [(0, first)]))
-        for node, into in history.items():
-            stime = slicing.stime_of(*node)
-            for segment in self.log.best(edge, stime, stime + 1):
-                table = segment.load(edge)
-                same = pc.and_(pc.equal(table.column("__l"), node[0]), pc.equal(table.column("__i"), node[1]))
-                rows = table.filter(same)
-                if small:
-                    yield from (_moved(rows, target) for target in into)
-                else:
-                    yield rows
 
     def _keep(self, edge: Edge, lo: int, hi: int, rows: pa.Table, version: Version) -> None:
         if isinstance(edge, StateEdge):
@@ -187,47 +170,6 @@ class Engine:
             elif not isinstance(edge, StateEdge):
                 self.log.collect(edge, frontier - edge.past)
                 self.log.compact(edge)
-
-
-def _slots(box: str, slicing: Slicing, lo: int, hi: int, small: bool) -> dict[str, str]:
-    """What stands in the statements for the range's cells and, in a small job, for what each cell counts in."""
-    first, end = cell_slots(box)
-    slots = {first: f"{slicing.cell(lo)}L", end: f"{slicing.cell(hi)}L"}
-    return slots | ({targets_slot(box): _targets_text(slicing, lo, hi)} if small else {})
-
-
-def _targets_text(slicing: Slicing, lo: int, hi: int) -> str:
-    """SQL for the targets of a cell: an array for each cell of the range; a cell only begun is stored as it is."""
-    cases = []
-    for cell, into in slicing.targets(slicing.cell(lo), slicing.cell(hi)).items():
-        structs = ", ".join(f"named_struct('l', {level}, 'i', {index}L)" for level, index in into)
-        cases.append((cell, f"array({structs})"))
-    own = "array(named_struct('l', 0, 'i', __i))"
-    if len(cases) == 1 and slicing.aligned(hi - lo):
-        return cases[0][1]
-    return "CASE __i " + " ".join(f"WHEN {cell}L THEN {text}" for cell, text in cases) + f" ELSE {own} END"
-
-
-def _other_bins(edge: Edge, leaf: Leaf) -> bool:
-    """Whether a large job has stored states that the smaller plan would take to be of bin 0."""
-    if not isinstance(edge, SliceEdge):
-        return False
-    return any(pc.any(pc.not_equal(table.column(b), 0)).as_py() for table in leaf.tables for b in edge.bins)
-
-
-def _lost_value(edge: Edge, rows: pa.Table) -> bool:
-    """Whether a state to be stored lacks a value that the smaller plan does not take: no window has asked for it yet."""
-    if not isinstance(edge, SliceEdge):
-        return False
-    return any(pc.any(pc.greater_equal(rows.column(b.removesuffix("b") + "f"), 8)).as_py() for b in edge.bins)
-
-
-def _moved(rows: pa.Table, target: tuple[int, int]) -> pa.Table:
-    """The rows under another node or window."""
-    level = pa.repeat(pa.scalar(target[0], pa.int32()), rows.num_rows)
-    index = pa.repeat(pa.scalar(target[1], pa.int64()), rows.num_rows)
-    at = rows.schema.get_field_index
-    return rows.set_column(at("__l"), "__l", level).set_column(at("__i"), "__i", index)
 
 
 def _output_segment(lo: int, hi: int, version: Version, given: pa.Table | list[Path]) -> Segment:

@@ -15,6 +15,9 @@ DIGITS = ("d4", "d3", "d2", "d1", "d0")
 MANY_BINS = "AURORAL_MANY_BINS"
 """What a job's error says when a value needs another bin and the statement was compiled for bin 0 alone."""
 
+_SMALLEST, _LARGEST = "5.551115123125783E-17D", "9007199254740991D"
+"""What bin 0 takes, besides zero."""
+
 _INFINITY, _NAN = "double('Infinity')", "double('NaN')"
 
 
@@ -34,7 +37,7 @@ def special_or_other_bin(x: str) -> str:
 
 
 def _in_bin_zero(x: str) -> str:
-    return f"{x} = 0 OR abs({x}) BETWEEN 5.551115123125783E-17D AND 9007199254740991D"
+    return f"{x} = 0 OR abs({x}) BETWEEN {_SMALLEST} AND {_LARGEST}"
 
 
 def bin_of(x: str) -> str:
@@ -49,7 +52,7 @@ def shifted(x: str, b: str) -> str:
 
 def in_bin_zero_or_zero(x: str) -> str:
     """x where bin 0 takes it; elsewhere 0, and `special` says so."""
-    return f"IF({_in_bin_zero(x)}, {x}, 0D)"
+    return f"IF(abs({x}) BETWEEN {_SMALLEST} AND {_LARGEST}, {x}, 0D)"
 
 
 def digits(v: str) -> list[tuple[str, str]]:
@@ -58,25 +61,18 @@ def digits(v: str) -> list[tuple[str, str]]:
     return list(zip(DIGITS, [f"CAST({v} * {2.0**-21!r}D AS BIGINT)", *lower], strict=True))
 
 
-def before_total_of_bin_zero(prefix: str) -> list[tuple[str, str]]:
-    """Columns to compute before `total_of_bin_zero`: what the lowest digit carries over, and the upper three digits."""
-    d4, d3 = (f"CAST({prefix}{d} AS DECIMAL(38,0))" for d in ("d4", "d3"))
-    carried = f"{prefix}d1 + shiftright({prefix}d0, 32)"
-    upper = f"{d4} * {_BASE**2} + {d3} * {_BASE} + ({prefix}d2 + shiftright({carried}, 32))"
-    return [(f"{prefix}c", carried), (f"{prefix}h", upper)]
-
-
 def total_of_bin_zero(prefix: str) -> str:
     """The sum of bin 0's digits as the nearest double: one decimal integer, converted once.
 
     Where the upper three digits have 55 bits or more, all that the lower two can do is break a tie; otherwise all fit.
     """
-    low1, low0 = f"({prefix}c & {_BASE - 1}L)", f"({prefix}d0 & {_BASE - 1}L)"
-    large = f"CAST({prefix}h * 4 + IF({low1} + {low0} > 0, 1, 0) AS DOUBLE) * {2.0**-45!r}D"
-    small = (
-        f"CAST({prefix}h * {_BASE**2} + CAST({low1} AS DECIMAL(38,0)) * {_BASE} + {low0} AS DOUBLE) * {2.0**-107!r}D"
-    )
-    return f"IF(abs({prefix}h) >= {1 << 55}, {large}, {small})"
+    d4, d3 = (f"CAST({prefix}{d} AS DECIMAL(38,0))" for d in ("d4", "d3"))
+    carried = f"({prefix}d1 + shiftright({prefix}d0, 32))"
+    upper = f"({d4} * {_BASE**2} + {d3} * {_BASE} + ({prefix}d2 + shiftright({carried}, 32)))"
+    low1, low0 = f"({carried} & {_BASE - 1}L)", f"({prefix}d0 & {_BASE - 1}L)"
+    large = f"CAST({upper} * 4 + IF({low1} + {low0} > 0, 1, 0) AS DOUBLE) * {2.0**-45!r}D"
+    small = f"CAST({upper} * {_BASE**2} + CAST({low1} AS DECIMAL(38,0)) * {_BASE} + {low0} AS DOUBLE) * {2.0**-107!r}D"
+    return f"IF(abs({upper}) >= {1 << 55}, {large}, {small})"
 
 
 def _let(name: str, value: str, body: str) -> str:

@@ -12,8 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 
+from auroral.engine.sqltext import string_literal
 from auroral.model.expression.builtins import BUILTINS, TRIGONOMETRIC
 from auroral.model.expression.singles import shortest_single
+from auroral.model.expression.sqltokens import SqlKind, sql_tokens
 from auroral.model.expression.typed import (
     Choice,
     Constant,
@@ -44,7 +46,6 @@ _BOUND = "__x"
 
 _INTEGER_TEXT = r"^[ \t\r\n]*([+-]?[0-9]+)[ \t\r\n]*\z"
 _NUMBER_TEXT = r"^[ \t\r\n]*([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)[ \t\r\n]*\z"
-_ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _RENAMED = {"log": "log10"}
 _WIDEST_PAD = 65536
 # Of these Spark converts the arguments to double itself.
@@ -91,7 +92,7 @@ class _Writer:
             case Invoke():
                 return self._invoke(node)
             case SqlExpression():
-                return _Sql(node.text, _OR)
+                return _Sql(f"CAST((\n{_users_sql(node, self._column)}\n) AS {node.type.spark})")
 
     def _convert(self, node: Convert) -> _Sql:
         given, wanted, text = node.operand.type, node.type, self.write(node.operand).text
@@ -99,7 +100,7 @@ class _Writer:
             return _Sql(f"unix_micros({text})")
         if given.kind is Kind.STRING:
             # No match gives '', which is cast to NULL; what CAST itself takes for a number is far more.
-            pattern = quoted(_INTEGER_TEXT if wanted.is_integer else _NUMBER_TEXT)
+            pattern = string_literal(_INTEGER_TEXT if wanted.is_integer else _NUMBER_TEXT)
             text = f"regexp_extract({text}, {pattern}, 1)"
         if wanted.kind is Kind.SINGLE and given.kind in (Kind.STRING, Kind.DECIMAL):
             text = f"CAST({text} AS DOUBLE)"
@@ -210,6 +211,38 @@ class _Writer:
                 return _call(node.name, args)
 
 
+def _users_sql(node: SqlExpression, column: Column) -> str:
+    """The user's text with our columns in the place of fields, without comments, which could swallow what follows."""
+    columns = {found.at: found for found in node.columns}
+    parts, done = [], 0
+    for token in sql_tokens(node.text):
+        if token.at < done:
+            continue
+        parts.append(node.text[done : token.at])
+        done = token.end
+        if token.at in columns:
+            found = columns[token.at]
+            done = found.end
+            # In parentheses: behind FROM, as in extract(year FROM ts), a name would look like one of our steps.
+            parts.append(f"({column(found.field.qualifier, found.field.name)})")
+        elif token.kind is SqlKind.STRING:
+            parts.append(_users_string(token.text))
+        elif token.kind is not SqlKind.COMMENT:
+            parts.append(token.text)
+    return "".join(parts).strip()
+
+
+def _users_string(text: str) -> str:
+    """The same string without what has a meaning in the whole of a statement: backticks, ${...} and the like."""
+    if text[0] in "rR":
+        text = string_literal(text[2:-1])
+    return re.sub(r"\\?(?:`|\$(?=\{))|\\.", _as_code, text, flags=re.DOTALL)
+
+
+def _as_code(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0][-1]):04x}" if found[0][-1] in "`$" else found[0]
+
+
 def _implied(node: Typed, compares: bool) -> bool:
     """Whether Spark makes this conversion by itself beside an operand of the wanted type."""
     if isinstance(node, Constant):
@@ -295,20 +328,11 @@ def constant(type: FieldType, value: Value) -> str:
         case float():
             return _floating(type, value)
         case str():
-            return quoted(value)
+            return string_literal(value)
         case Decimal():
             return _decimal(type, value)
         case bytes():
             return f"X'{value.hex().upper()}'"
-
-
-def quoted(text: str) -> str:
-    """A string literal, for sessions with `spark.sql.parser.escapedStringLiterals=false`."""
-    # Digits after a zero character would make an octal escape of \0; and Spark substitutes variables such as
-    # ${env:HOME} in the whole text of a statement, string literals included.
-    escaped = re.sub(r"[\\'\n\r\t]", lambda found: _ESCAPED[found[0]], text)
-    escaped = re.sub(r"[\x00-\x1f\x7f]|\$(?=\{)", lambda found: f"\\u{ord(found[0]):04x}", escaped)
-    return f"'{escaped}'"
 
 
 def _integer(type: FieldType, value: int) -> str:

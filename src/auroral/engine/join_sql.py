@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from auroral.engine.expression import to_sql
-from auroral.engine.sqltext import STIME, Cte, floor_div, order_column, quoted, select
+from auroral.engine.sqltext import HI, LO, STIME, Cte, floor_div, order_column, quoted, select
 from auroral.model.boxes.join import JoinKind, TypedJoin
 from auroral.model.checking import CheckedBox
 from auroral.model.expression import Typed
@@ -38,7 +38,7 @@ def join(compiler: Compiler, checked: CheckedBox, typed: TypedJoin) -> list[Cte]
             *_columns(compiler, typed, left, right),
         ],
         f"{quoted(box + '@left')} l JOIN {quoted(box + '@right')} r ON {matches}",
-        f"WHERE {later} >= :lo",
+        f"WHERE {later} >= {LO}",
     )
     if typed.kind is JoinKind.INNER:
         return [*sliced, Cte(target, pairs)]
@@ -58,7 +58,7 @@ def _unmatched(compiler: Compiler, typed: TypedJoin, box: str, left: str, right:
     # The sliced left side has a row several times; here each row is asked once, against every slice.
     without_slice = matches.replace("l.__slice = r.__slice AND ", "", 1)
     ends = f"{alias}.{STIME} + {wait}L"
-    row = f"(SELECT * FROM {compiler.with_past(own)} {alias} WHERE {ends} >= :lo AND {ends} < :hi) {alias}"
+    row = f"(SELECT * FROM {compiler.with_past(own)} {alias} WHERE {ends} >= {LO} AND {ends} < {HI}) {alias}"
     if typed.kind is JoinKind.RIGHT:
         row = row.replace(
             "SELECT *",

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from auroral.engine.arrowrows import as_declared
 from auroral.engine.slices import Slicing
 from auroral.engine.sqltext import STIME, Column, order_column
 from auroral.model.stream import StreamType
@@ -25,8 +29,37 @@ class Edge:
 class SliceEdge(Edge):
     """The nodes of an aggregate's slices, of all levels; read node by node. `bins` are those that a statement takes to be 0."""
 
-    slicing: Slicing | None = None
-    bins: tuple[str, ...] = ()
+    slicing: Slicing = field(kw_only=True)
+    bins: tuple[str, ...] = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """A relation of which rows with `__l` = -1 are rows of stream `output` and the others rows of the kept edge `kept`.
+
+    It has the kept edge's columns and, as __r0.., those of the output. Small jobs fetch it once, where two statements would
+    compute it twice.
+    """
+
+    relation: str
+    output: Edge
+    kept: Edge
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return (*self.kept.columns, *(Column(f"__r{i}", c.type) for i, c in enumerate(self.output.columns)))
+
+    def split(self, rows: pa.Table) -> tuple[pa.Table, pa.Table]:
+        """The rows of the output, and those to keep."""
+        windows = pc.equal(rows.column("__l"), -1)
+        kept = len(self.kept.columns)
+        given = (
+            rows.filter(windows)
+            .select(range(kept, rows.num_columns))
+            .rename_columns([c.name for c in self.output.columns])
+        )
+        stored = rows.filter(pc.invert(windows)).select(range(kept))
+        return as_declared(given, self.output.columns), as_declared(stored, self.kept.columns)
 
 
 def stream_columns(stream: StreamType, ordered: bool) -> tuple[Column, ...]:

@@ -1,25 +1,28 @@
-"""Boxes that run as a scan in Python: folds, windows with user aggregates, and functions of DataFrames."""
+"""Boxes that run as a scan in Python: folds, and windows with user aggregates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import pyarrow as pa
-
-from auroral.engine.arrowrows import as_declared
+from auroral.engine.applying import ApplyBox, Statement
 from auroral.engine.expression import to_sql
-from auroral.engine.failures import UserCodeFailed, described
-from auroral.engine.folds import FirstAlignedFold, Fold, LandmarkFold, RunsFold, UserWindows, scan
+from auroral.engine.folds import (
+    FirstAlignedFold,
+    Fold,
+    LandmarkFold,
+    RunsFold,
+    UserEventWindows,
+    UserWindows,
+    scan,
+)
 from auroral.engine.relations import Edge, kept_name, stream_columns
 from auroral.engine.sqltext import (
     STIME,
     Column,
     falls_below,
     floor_div,
-    order_column,
     quoted,
     select,
     string_literal,
@@ -34,19 +37,12 @@ from auroral.model.boxes.aggregate import (
 )
 from auroral.model.boxes.apply import TypedApply
 from auroral.model.checking import CheckedBox
-from auroral.model.errors import DiagramError, Problem
-from auroral.model.types import FieldType, Kind
+from auroral.model.types import FieldType
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from auroral.engine.compile import Compiler
-
-CALLS_A_PLAN = 16
-"""How many calls of an `apply` function go into one plan."""
-
-Statement = Callable[[str], "DataFrame"]
-"""Runs SQL over the steps before this one, with :lo and :hi bound."""
 
 
 class PythonBox(Protocol):
@@ -67,31 +63,29 @@ def python_box(checked: CheckedBox, compiler: Compiler) -> PythonBox | None:
     typed = checked.typed
     match typed:
         case TypedApply():
-            return ApplyBox(
-                checked.box.name,
-                tuple(compiler.with_past(s) for s in checked.box.inputs),
-                tuple(compiler.stream(s).schema.stime_name for s in checked.box.inputs),
-                checked.box.outputs[0],
-                checked.box.outputs[0] in compiler.ordered,
-                typed,
-                compiler.checked.diagram.bucket,
-            )
+            return _apply_box(checked, typed, compiler)
         case TypedLandmark() | TypedFirstAligned() | TypedRuns():
             return _fold_box(checked, typed, compiler)
         case TypedStimeAggregate() if any(f.user for f in typed.functions):
             return _user_windows(checked, typed, compiler)
         case TypedEventTimeAggregate() if any(f.user for f in typed.functions):
-            raise DiagramError(
-                [
-                    Problem(
-                        f"box {checked.box.name!r}: user aggregates on event-time windows do not run yet",
-                        checked.box.place,
-                        next_step="use built-in functions, or windows on stime",
-                    )
-                ]
-            )
+            return _user_event_windows(checked, typed, compiler)
         case _:
             return None
+
+
+def _apply_box(checked: CheckedBox, typed: TypedApply, compiler: Compiler) -> ApplyBox:
+    box = ApplyBox(
+        checked.box.name,
+        tuple(compiler.with_past(s) for s in checked.box.inputs),
+        tuple(compiler.stream(s).schema.stime_name for s in checked.box.inputs),
+        checked.box.outputs[0],
+        checked.box.outputs[0] in compiler.ordered,
+        typed,
+        compiler.checked.diagram.bucket,
+    )
+    compiler.count(checked, "rejected", box.rejected, "TRUE")
+    return box
 
 
 def _rows(compiler: Compiler, source: str, typed: TypedAggregateBox) -> tuple[list[str], list[str]]:
@@ -176,7 +170,9 @@ def _fold_box(checked: CheckedBox, typed: TypedLandmark | TypedFirstAligned | Ty
         if per_key
         else ()
     )
-    where = f"WHERE {STIME} >= {typed.origin}L" if isinstance(typed, TypedLandmark) and typed.origin is not None else ""
+    first = [typed.origin if isinstance(typed, TypedLandmark) else None, compiler.folds_from]
+    tests = [f"{STIME} >= {stime}L" for stime in first if stime is not None]
+    where = f"WHERE {' AND '.join(tests)}" if tests else ""
     rest = items if not per_key else items[groups:]
     rest_names = names if not per_key else names[groups:]
     rows = select(
@@ -185,7 +181,7 @@ def _fold_box(checked: CheckedBox, typed: TypedLandmark | TypedFirstAligned | Ty
         where,
     )
     state = None
-    if not compiler.batch:
+    if not compiler.batch or compiler.folds_from is not None:
         state = StateEdge(
             f"{checked.box.name}@state",
             (Column(STIME, "BIGINT"), *key_columns, Column("__state", "BINARY")),
@@ -237,7 +233,9 @@ def _user_windows(checked: CheckedBox, typed: TypedStimeAggregate, compiler: Com
     )
     order = [c.name for c in compiler.order(source)]
     ordered = output in compiler.ordered
-    fold = UserWindows(checked.box.name, typed.functions, groups, len(order), ordered, typed=typed)
+    fold = UserWindows(
+        checked.box.name, typed.functions, groups, len(order), ordered, typed=typed, in_parts=not compiler.batch
+    )
     return FoldBox(
         checked.box.name,
         rows,
@@ -253,6 +251,43 @@ def _user_windows(checked: CheckedBox, typed: TypedStimeAggregate, compiler: Com
     )
 
 
+def _user_event_windows(checked: CheckedBox, typed: TypedEventTimeAggregate, compiler: Compiler) -> FoldBox:
+    """Windows of event time with user aggregates, in the same way; late rows are counted and put aside by SQL."""
+    source, output = checked.box.inputs[0], checked.box.outputs[0]
+    items, names = _rows(compiler, source, typed)
+    groups, order = len(typed.group_by), [c.name for c in compiler.order(source)]
+    arguments = groups + 1 + len(order)
+    event = f"unix_micros({quoted(typed.window.field)})"
+    rows = select(
+        [
+            *items[:groups],
+            "1 AS __tag",
+            "CAST(NULL AS BINARY) AS __state",
+            *items[groups:arguments],
+            f"{event} AS __event",
+            *items[arguments:],
+        ],
+        compiler.with_past(source),
+        f"WHERE {event} <= {STIME} + {typed.window.ahead}L",
+    )
+    ordered = output in compiler.ordered
+    fold = UserEventWindows(
+        checked.box.name, typed.functions, groups, len(order), ordered, window=typed.window, named=typed.start
+    )
+    return FoldBox(
+        checked.box.name,
+        rows,
+        (*names[:groups], "__tag", STIME, *order),
+        None,
+        (),
+        fold,
+        output,
+        stream_columns(compiler.stream(output), ordered),
+        tuple(names[:groups]),
+        compiler.single,
+    )
+
+
 def _kept_windows(typed: TypedStimeAggregate) -> str:
     """A condition on results: the same as SQL aggregates have on theirs."""
     number = floor_div(f"{STIME} - {typed.size - 1}L - {typed.phase}L", typed.advance)
@@ -262,116 +297,3 @@ def _kept_windows(typed: TypedStimeAggregate) -> str:
         hashed = f"xxhash64({', '.join([string_literal(sample.box), *groups, floor_div(number, sample.batch)])})"
         tests.append(f"NOT {falls_below(hashed, sample.rate)}")
     return " AND ".join(tests) or "TRUE"
-
-
-@dataclass(frozen=True, slots=True)
-class ApplyBox:
-    """The user's function over DataFrames: bucket by bucket, or once for the range where it is cut-free."""
-
-    name: str
-    relations: tuple[str, ...]
-    stime_names: tuple[str, ...]
-    output: str
-    ordered: bool
-    typed: TypedApply
-    bucket: int
-
-    def frames(self, statement: Statement, lo: int, hi: int) -> Mapping[str, DataFrame]:
-        if self.typed.cut_free:
-            return {self.output: self._call(statement, lo, hi)}
-        starts = range(lo, hi, self.bucket)
-        if len(starts) <= CALLS_A_PLAN:
-            return {self.output: self._union(statement, starts)}
-        # One plan of thousands of calls would outgrow Spark's optimiser: some calls at a time, their results put together.
-        tables = [
-            self._union(statement, starts[i : i + CALLS_A_PLAN]).toArrow() for i in range(0, len(starts), CALLS_A_PLAN)
-        ]
-        columns = stream_columns(self.typed.outputs[0], self.ordered)
-        together = pa.concat_tables([as_declared(table, columns) for table in tables])
-        return {self.output: statement("SELECT 1").sparkSession.createDataFrame(together)}
-
-    def _union(self, statement: Statement, starts: Sequence[int]) -> Any:
-        parts = [self._call(statement, start, start + self.bucket) for start in starts]
-        return reduce(lambda a, b: a.unionAll(b), parts)
-
-    def _result(self, inputs: Sequence[Any], lo: int, hi: int) -> Any:
-        """What the user's function gives, once it is known to be what the box declares."""
-        function = self.typed.function
-        try:
-            result = function(*inputs)
-        except Exception as error:
-            named = getattr(function, "__name__", repr(function))
-            raise UserCodeFailed(described(f"box {self.name!r}: function {named!r}", error), lo, hi) from error
-        schema = self.typed.outputs[0].schema
-        allowed = f"a DataFrame of stime and {schema}"
-        if not hasattr(result, "columns") or not hasattr(result, "sparkSession"):
-            raise _refused(f"box {self.name!r}: its function gives a {type(result).__name__}", allowed)
-        missing = [n for n in schema.names if n not in result.columns]
-        if missing:
-            have = ", ".join(result.columns)
-            raise _refused(
-                f"box {self.name!r}: its function gives the columns {have}, without {', '.join(missing)}", allowed
-            )
-        types = {f.name: f.dataType.simpleString() for f in result.schema.fields}
-        wrong = [
-            f"column {f.name!r} is a {types[f.name]}, not a {f.type}"
-            for f in schema.fields
-            if not _fits(types[f.name], f.type)
-        ]
-        if wrong:
-            raise _refused(f"box {self.name!r}: of its function's result, {'; '.join(wrong)}", allowed)
-        return result
-
-    def _call(self, statement: Statement, lo: int, hi: int) -> Any:
-        from pyspark.sql import functions as sf
-
-        inputs = []
-        for relation, name in zip(self.relations, self.stime_names, strict=True):
-            frame = statement(f"SELECT * FROM {relation} WHERE {STIME} >= {lo - self.typed.past}L AND {STIME} < {hi}L")
-            hidden = [c for c in frame.columns if c.startswith(order_column(0)[:3])]
-            inputs.append(frame.drop(*hidden).withColumnRenamed(STIME, name))
-        result = self._result(inputs, lo, hi)
-        schema = self.typed.outputs[0].schema
-        if "stime" in result.columns:
-            stime = sf.col("stime").cast("bigint")
-            result = result.where((stime >= lo) & (stime < hi))
-        elif self.typed.cut_free:
-            raise _refused(
-                f"box {self.name!r} is cut_free, but its function gives no stime",
-                "a DataFrame with a column stime, or a function that is not cut_free",
-            )
-        else:
-            stime = sf.lit(hi - 1).cast("bigint")
-        fields = [sf.col(quoted(f.name)).cast(f.type.spark).alias(f.name) for f in schema.fields]
-        keys = (
-            [sf.col(quoted(f.name)).cast(f.type.spark).alias(order_column(i)) for i, f in enumerate(schema.fields)]
-            if self.ordered
-            else []
-        )
-        result = result.select(stime.alias(STIME), *keys, *fields)
-        # Not called at all where the horizon is empty: otherwise the rows would depend on where a run begins.
-        some = inputs[0].select(sf.lit(1).alias("__some")).limit(1)
-        for other in inputs[1:]:
-            some = some.unionAll(other.select(sf.lit(1).alias("__some")).limit(1))
-        return result.join(some, how="left_semi")
-
-
-def _refused(what: str, allowed: str) -> DiagramError:
-    return DiagramError([Problem(what, allowed=allowed)])
-
-
-_WIDTHS = ("tinyint", "smallint", "int", "bigint")
-
-
-def _fits(given: str, declared: FieldType) -> bool:
-    """Whether a column's values are values of the declared type: no cast that could lose or change one."""
-    wanted = declared.spark.lower()
-    if given == wanted or given == "void":
-        return True
-    if declared.is_integer:
-        return given in _WIDTHS and _WIDTHS.index(given) <= _WIDTHS.index(wanted)
-    if declared.is_float:
-        return given == "float" or given in (_WIDTHS if declared.kind is Kind.DOUBLE else _WIDTHS[:2])
-    if declared.kind is Kind.TIMESTAMP:
-        return given == "timestamp_ntz"
-    return False

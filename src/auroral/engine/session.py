@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import warnings
 from typing import TYPE_CHECKING
 
-from auroral.engine.java import ensure_java
+from auroral.engine.java import JavaNotFound, ensure_java
+from auroral.model.errors import AuroralError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,6 +22,8 @@ RUNTIME = {
     "spark.sql.ansi.enabled": "false",
     # Names are normalised in the model; Spark must not fold them a second time.
     "spark.sql.caseSensitive": "true",
+    # A name or a text that looks like ${spark.master} is that name or text.
+    "spark.sql.variable.substitute": "false",
     # Plans must not depend on sizes seen at run time, and re-planning costs more than a small job.
     "spark.sql.adaptive.enabled": "false",
     # Arrow all the way; a silent fall-back to pickling would hide a type that we do not support.
@@ -67,20 +71,27 @@ DEFAULT_MASTER = "local[2]"
 PARTITIONS = "spark.sql.shuffle.partitions"
 
 
+class NoJava(AuroralError):
+    """Spark cannot start, since there is no Java that it runs on."""
+
+
+def need_java() -> None:
+    """Find a Java for Spark, or say where it was looked for and what to do."""
+    try:
+        ensure_java()
+    except JavaNotFound as error:
+        raise NoJava(str(error)) from error
+
+
 def start_session(master: str = DEFAULT_MASTER, *, memory: str = "2g", partitions: int | None = None) -> SparkSession:
-    """A session on a local Spark, a `spark://` master, or a Spark Connect address (`sc://host:port`)."""
-    # Workers must have the packages that the driver has.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    """A session of our own on a local Spark, a `spark://` master, or a Spark Connect address (`sc://host:port`).
+
+    Where this process has a Spark already, that one is used and its sessions are left as they are: our settings are for
+    the new session only.
+    """
     if master.startswith("sc://"):
         return _configured(_connect(master), partitions)
-    ensure_java()
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder.master(master).appName("auroral").config("spark.driver.memory", memory)
-    for key, value in STATIC.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    session = _new_beside(_local_or_cluster(master, memory))
     # Spark's default of 200 is for clusters; here it would be 200 tasks a stage on two cores.
     return _configured(session, partitions or session.sparkContext.defaultParallelism)
 
@@ -90,10 +101,55 @@ def is_remote(session: SparkSession) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
-def _connect(address: str) -> SparkSession:
+def set_job_group(session: SparkSession, group: str) -> None:
+    """Jobs that this thread starts from now on belong to `group`."""
+    if is_remote(session):
+        session.addTag(group)
+    else:
+        # Tasks are interrupted: one that waits for a Python worker would not notice otherwise.
+        session.sparkContext.setJobGroup(group, "auroral", interruptOnCancel=True)
+
+
+def cancel_job_group(session: SparkSession, group: str) -> None:
+    """Cancel the jobs of `group` that are running now, from any thread."""
+    if is_remote(session):
+        session.interruptTag(group)
+    else:
+        session.sparkContext.cancelJobGroup(group)
+
+
+def _local_or_cluster(master: str, memory: str) -> SparkSession:
+    """The Spark of this process; started, with the settings that it must have from the beginning, where there is none."""
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    return SparkSession.builder.remote(address).getOrCreate()
+    # Not `getActiveSession`, which knows only of this thread's.
+    if SparkContext._active_spark_context is not None:
+        return SparkSession.builder.getOrCreate()
+    need_java()
+    # Workers must have the packages that the driver has.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master(master).appName("auroral").config("spark.driver.memory", memory)
+    for key, value in STATIC.items():
+        builder = builder.config(key, value)
+    started = builder.getOrCreate()
+    started.sparkContext.setLogLevel("ERROR")
+    return started
+
+
+def _connect(address: str) -> SparkSession:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.connect.session import SparkSession as RemoteSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    theirs = RemoteSession.getActiveSession() or RemoteSession._get_default_session()
+    session = SparkSession.builder.remote(address).getOrCreate()
+    if theirs is None:
+        return session
+    ours = session.newSession()
+    # Its threads would keep the program from ending.
+    atexit.register(ours.stop)
+    return ours
 
 
 def _configured(session: SparkSession, partitions: int | None) -> SparkSession:
@@ -102,6 +158,12 @@ def _configured(session: SparkSession, partitions: int | None) -> SparkSession:
     if partitions is not None:
         session.conf.set(PARTITIONS, str(partitions))
     return session
+
+
+def _new_beside(session: SparkSession) -> SparkSession:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return session.newSession()
 
 
 def lane(session: SparkSession, settings: dict[str, str]) -> SparkSession:
@@ -113,9 +175,7 @@ def lane(session: SparkSession, settings: dict[str, str]) -> SparkSession:
         for key, value in settings.items():
             session.conf.set(key, value)
         return session
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        beside = session.newSession()
+    beside = _new_beside(session)
     # A new session starts from Spark's defaults: what the caller chose must not be lost.
     chosen = {PARTITIONS: str(session.conf.get(PARTITIONS))}
     for key, value in {**chosen, **RUNTIME, **settings}.items():

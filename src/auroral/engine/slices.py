@@ -38,6 +38,14 @@ class Slicing:
     def cell(self, stime: int) -> int:
         return (stime - self.phase) // self.unit
 
+    def cells(self, lo: int, hi: int) -> int:
+        """How many cells begin in [lo, hi) of stime."""
+        return self.cell(hi) - self.cell(lo)
+
+    def fan_out(self, lo: int, hi: int) -> int:
+        """How much a cell of [lo, hi) counts in, at most: windows, and nodes of all levels."""
+        return min(self.cells(lo, hi), self.length) // self.step + self.levels + 2
+
     def stime(self, cell: int) -> int:
         return cell * self.unit + self.phase
 

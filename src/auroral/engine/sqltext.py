@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 STIME = "__stime"
@@ -11,6 +11,7 @@ SEQ = "__seq"
 
 
 def quoted(name: str) -> str:
+    assert "\x00" not in name, "the model refuses such names"
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -18,8 +19,37 @@ def unquoted(name: str) -> str:
     return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
 
+_ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
 def string_literal(text: str) -> str:
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    """A string literal, for sessions with `spark.sql.parser.escapedStringLiterals=false`."""
+    # Digits after a zero character would make an octal escape of \\0; and Spark substitutes variables such as
+    # ${env:HOME} in the whole text of a statement, string literals included.
+    escaped = re.sub(r"[\\'\n\r\t]", lambda found: _ESCAPED[found[0]], text)
+    escaped = re.sub(r"[\x00-\x1f\x7f]|\$(?=\{)", lambda found: f"\\u{ord(found[0]):04x}", escaped)
+    return f"'{escaped}'"
+
+
+def slot(name: str) -> str:
+    """Stands in a program's text for what differs from range to range. No name and no literal can hold the mark."""
+    return f"\x00{name}\x00"
+
+
+_SLOT = re.compile("\x00([^\x00]*)\x00")
+
+LO, HI = slot("lo"), slot("hi")
+"""The range of stime that is evaluated: its first microsecond, and the first one behind it."""
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """The text with a value in place of each slot."""
+    return _SLOT.sub(lambda found: values[found[0]], text)
+
+
+def with_slots_named(text: str) -> str:
+    """The text for people, with :lo in place of the slot lo."""
+    return _SLOT.sub(r":\1", text)
 
 
 def order_column(position: int) -> str:
@@ -54,8 +84,27 @@ def select(items: Iterable[str], source: str, *rest: str) -> str:
     return "\n".join([f"SELECT {', '.join(items)}", f"FROM {source}", *(part for part in rest if part)])
 
 
+def aliased(values: Iterable[tuple[str, str]]) -> list[str]:
+    """`value AS name` for each value and name."""
+    return [f"{value} AS {name}" for value, name in values]
+
+
+def group_by(names: Iterable[str]) -> str:
+    return "GROUP BY " + ", ".join(names)
+
+
 def columns(names: Iterable[str], prefix: str = "") -> list[str]:
     return [f"{prefix}{quoted(name)}" for name in names]
+
+
+def needed(ctes: Sequence[Cte], final: str) -> list[Cte]:
+    """The steps that `final` depends on: fewer steps are planned faster."""
+    wanted, text = [], final
+    for cte in reversed(ctes):
+        if quoted(cte.name) in text:
+            wanted.append(cte)
+            text += cte.select
+    return wanted[::-1]
 
 
 def inlined(ctes: Sequence[Cte], final: str) -> str:

@@ -11,6 +11,7 @@ from auroral.model.boxes.later import TypedLater
 from auroral.model.diagram import Box, Diagram, Input, Output
 from auroral.model.errors import DiagramError, Place, Problem, unknown_name
 from auroral.model.expression import Functions, default_functions, impure_functions
+from auroral.model.names import has_control_characters
 from auroral.model.schema import Schema
 from auroral.model.stream import ClockField, StreamType
 from auroral.model.types import LONG, Kind
@@ -112,6 +113,8 @@ class _Checking:
                         next_step="give each stream one producer; merge with a union",
                     )
                 )
+            if has_control_characters(stream):
+                self.problems.append(_unprintable("stream", stream, place))
             producers.setdefault(stream, place)
         for kind, names in (
             ("box", [(b.name, b.place) for b in self.diagram.boxes]),
@@ -119,6 +122,8 @@ class _Checking:
         ):
             seen: set[str] = set()
             for name, place in names:
+                if has_control_characters(name):
+                    self.problems.append(_unprintable(kind, name, place))
                 if name in seen:
                     self.problems.append(
                         Problem(
@@ -270,6 +275,10 @@ class _Checking:
                     next_step="mend the declaration, or leave it out: the schema follows from the diagram",
                 )
             )
+
+
+def _unprintable(kind: str, name: str, place: Place) -> Problem:
+    return Problem(f"{kind} name {name!r} has control characters", place, allowed="printable names")
 
 
 def _place(place: Place, element: str) -> Place:

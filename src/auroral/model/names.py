@@ -7,6 +7,11 @@ from dataclasses import dataclass
 LOCAL = "local"
 
 
+def has_control_characters(name: str) -> bool:
+    """Such names are refused: nobody can read them in a message, and they are no names in SQL."""
+    return any(character < " " or character == "\x7f" for character in name)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Name:
     """A name within a participant's name space; `local` is the participant of whoever does not say."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from auroral.model import types
 from auroral.model.errors import DiagramError, Problem
+from auroral.model.names import has_control_characters
 from auroral.model.types import FieldType, Kind, UnknownType, parse_type
 
 if TYPE_CHECKING:
@@ -46,6 +47,15 @@ class Schema:
                     Problem(
                         f"field name {field.name!r} is reserved",
                         allowed=f"names that do not start with {SYSTEM_PREFIX}",
+                    )
+                )
+            if has_control_characters(field.name):
+                problems.append(Problem(f"field name {field.name!r} has control characters", allowed="printable names"))
+            if "${" in field.name:
+                # Hadoop would put the value of a variable in its place, and Parquet columns would come back empty.
+                problems.append(
+                    Problem(
+                        f"field name {field.name!r} has a ${{, which stands for variables", allowed="names without it"
                     )
                 )
             seen.add(field.name)

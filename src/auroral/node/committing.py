@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import TracebackType
 
 from auroral.edge.sinks import LINE_SUFFIXES, OutputError, Sink, StandardOutput, open_sink
 from auroral.edge.stamping import STIME
@@ -17,16 +20,26 @@ from auroral.node.runfolder import RunFolder
 
 
 def check_new(paths: Iterable[str]) -> None:
-    """Refuse outputs that a new run could not write, before it makes any of them."""
+    """Refuse outputs that a new run could not write, as `open_sink` will find them, without making anything yet."""
     for path in (Path(path) for path in paths if path != "-"):
         if path.suffix.lower() not in (*LINE_SUFFIXES, ".parquet"):
             open_sink(path, Schema(()))
+        folder = next(parent for parent in path.absolute().parents if parent.exists())
+        if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+            why = "it may not be written by you" if folder.is_dir() else "it is a file"
+            raise OutputError(
+                f"{path} cannot be written: {folder}: {why}\n"
+                "    allowed: an output in a folder that is there or can be made\n"
+                "    next: choose another folder, or mend its permissions"
+            )
         there = any(path.iterdir()) if path.is_dir() else path.exists() and path.stat().st_size > 0
-        if there or path.with_name(path.name + ".commit").exists():
+        commit = path.with_name(path.name + ".commit")
+        if there or commit.exists():
+            files = f"{path} and {commit.name}" if commit.exists() else str(path)
             raise OutputError(
                 f"{path} is there already, and this is a new run\n"
                 "    allowed: a name that does not exist yet, or the output of the run that is resumed\n"
-                f"    next: choose another output, remove {path} and its .commit, or resume the run's folder"
+                f"    next: choose another output, or remove {files}; to go on with a run: auroral run --resume FOLDER"
             )
 
 
@@ -48,6 +61,7 @@ class Outputs:
             for stream, path in wanted.items():
                 sink = open_sink(path, streams[stream].schema, owner=folder.settings.run)
                 opened.callback(sink.close)
+                opened.push(partial(_discard_on_failure, sink))
                 self._sinks[stream] = sink
                 self._catch_up(sink, self.logs[stream])
             self._opened = opened.pop_all()
@@ -84,6 +98,11 @@ class Outputs:
             self.account = replace(self.account, finished=True)
             self.account.save(self.folder.account)
 
+    def discard_empty(self) -> None:
+        """Remove the user's outputs that nothing was ever written to; resuming makes them again."""
+        for sink in self._sinks.values():
+            sink.discard_empty()
+
     def close(self) -> None:
         self._opened.close()
 
@@ -100,3 +119,10 @@ class Outputs:
         for high, rows in log.ranges(low):
             sink.append(low, high, rows.rename_columns([STIME, *log.schema.names]))
             low = high
+
+
+def _discard_on_failure(
+    sink: Sink, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+) -> None:
+    if kind is not None:
+        sink.discard_empty()

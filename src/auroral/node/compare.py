@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from auroral.edge.pyvalues import python_value
 from auroral.engine.arrowrows import canonical, logical_hash
 
 SLICE_ROWS = 200_000
@@ -82,13 +83,24 @@ def _slices(run: pa.Table, batch: pa.Table) -> Iterator[tuple[pa.Table, pa.Table
 
 
 def _counted(table: pa.Table) -> Counter[tuple[Any, ...]]:
+    return Counter(bitwise_rows(table))
+
+
+def bitwise_rows(table: pa.Table) -> list[tuple[Any, ...]]:
+    """Rows that are equal where all their bits are."""
     columns = [[_bits(value) for value in column.to_pylist()] for column in _plain(table)]
-    return Counter(zip(*columns, strict=True))
+    return list(zip(*columns, strict=True))
 
 
 def _plain(table: pa.Table) -> list[pa.ChunkedArray]:
-    """Timestamps as numbers: Python's datetimes end with the year 9999."""
-    return [c.cast(pa.int64()) if pa.types.is_timestamp(c.type) else c for c in table.columns]
+    """Timestamps and dates as numbers: Python's own end with the year 9999."""
+    return [_as_numbers(column) for column in table.columns]
+
+
+def _as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_timestamp(column.type):
+        return column.cast(pa.int64())
+    return column.cast(pa.int32()) if pa.types.is_date32(column.type) else column
 
 
 def _bits(value: Any) -> Any:
@@ -100,7 +112,7 @@ def _shown(side: str, table: pa.Table, extra: Counter[tuple[Any, ...]], most: in
     shown = []
     for row in wanted:
         values = [
-            struct.unpack("<d", v)[0] if isinstance(v, bytes) and _is_float(f) else v
+            struct.unpack("<d", v)[0] if isinstance(v, bytes) and _is_float(f) else _date(v) if _is_date(f) else v
             for v, f in zip(row, table.schema, strict=True)
         ]
         named = dict(zip(table.column_names[1:], values[1:], strict=True))
@@ -110,3 +122,11 @@ def _shown(side: str, table: pa.Table, extra: Counter[tuple[Any, ...]], most: in
 
 def _is_float(field: pa.Field) -> bool:
     return bool(pa.types.is_floating(field.type))
+
+
+def _is_date(field: pa.Field) -> bool:
+    return bool(pa.types.is_date32(field.type))
+
+
+def _date(days: int | None) -> Any:
+    return None if days is None else python_value(pa.array([days], pa.int32()).cast(pa.date32()), 0)

@@ -13,6 +13,8 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,7 +26,9 @@ from auroral.edge.batches import Batch
 from auroral.edge.files import InputSpec, InputSpecError, paced, parse_input_spec, read_batches
 from auroral.model.diagram import Input
 from auroral.model.errors import nearest
-from auroral.node.pushed import pushed_table
+from auroral.node.continuing import Continued, not_the_same
+from auroral.node.filemarks import FileMark
+from auroral.node.pushed import is_frame, pushed_table
 from auroral.node.source import Source
 
 Clock = Callable[[], int]
@@ -33,6 +37,9 @@ BATCH_ROWS = 50_000
 """Rows read at once where no pace is set: each batch is one durable write."""
 PUSHED = "pushed"
 _CHECKED_ROWS = 100
+_LONGEST_SLICE = 60.0
+_LONG_WAIT = 3600.0
+Run: TypeAlias = Callable[[threading.Event, Callable[[], None]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +47,7 @@ class Feed:
     """`run(stop, woken)` pushes rows and calls `woken` after each time; `stop` ends it between two."""
 
     stream: str
-    run: Callable[[threading.Event, Callable[[], None]], None]
+    run: Run
 
 
 def described(given: Given) -> str:
@@ -56,7 +63,7 @@ def make_feed(source: Source, given: Given, clock: Clock) -> Feed:
     known = _understood(stream, given)
     if isinstance(known, InputSpec):
         return Feed(stream, _file_feed(source, known, clock))
-    if isinstance(known, pa.Table | Sequence):
+    if isinstance(known, pa.Table | Sequence) or is_frame(known):
         return Feed(stream, _sequence_feed(source, known, clock))
     return Feed(stream, _iterator_feed(source, iter(known), clock))
 
@@ -82,7 +89,7 @@ def _understood(stream: str, given: Given) -> InputSpec | pa.Table | Iterable[An
         return given
     raise InputSpecError(
         f"input {stream!r} is a {type(given).__name__}\n"
-        "    allowed: a path, 'PATH@SPEED', '-' for standard input, a pyarrow Table, or an iterable of rows\n"
+        "    allowed: a path, 'PATH@SPEED', '-' for standard input, a pyarrow Table, a pandas DataFrame, or an iterable of rows\n"
         "    next: leave it out to push rows with app.push(...)"
     )
 
@@ -97,43 +104,90 @@ def refuse_unknown(kind: str, given: Iterable[str], known: Sequence[str]) -> Non
             )
 
 
-def _file_feed(source: Source, spec: InputSpec, clock: Clock) -> Callable[[threading.Event, Callable[[], None]], None]:
-    schema = source.input.schema
-    skip = source.state.rows_read if spec.path != "-" or _stdin_rewound() else 0
-    # A pipe goes on where it is, so its rows are numbered behind those that came before.
-    offset = source.state.rows_read - skip
+def _file_feed(source: Source, spec: InputSpec, clock: Clock) -> Run:
     stime_of = _stimes(source.input) if spec.speed is not None else _no_stimes
-    if source.state.ended:
-        batches: Iterator[Batch] = iter(())
-    else:
-        batches = read_batches(spec.path, schema, skip=skip, batch_rows=BATCH_ROWS)
+    # A pipe goes on where it is, so its rows are numbered behind those that came before.
+    offset = source.state.rows_read if spec.path == "-" and not _stdin_rewound() else 0
+    batches = _new_batches(source, spec, offset)
 
     def run(stop: threading.Event, woken: Callable[[], None]) -> None:
         began = time.monotonic()
         for due in paced(batches, spec.speed, stime_of):
-            if stop.wait(max(0.0, began + due.at_us / 1e6 - time.monotonic())):
+            if _stopped_before(began + due.at_us / 1e6, stop, source, offset + due.batch.first):
                 return
             source.take(due.batch.rows, clock(), due.batch.refused, offset + due.batch.end)
             woken()
+        if not source.state.ended:
+            _remember(source, spec)
         source.end()
         woken()
 
     return run
 
 
-def _sequence_feed(
-    source: Source, rows: pa.Table | Sequence[Any], clock: Clock
-) -> Callable[[threading.Event, Callable[[], None]], None]:
+def _new_batches(source: Source, spec: InputSpec, offset: int) -> Iterator[Batch]:
+    """What a file has behind the rows that the log has; refused where these are not in it."""
+    if source.state.ended:
+        _note_ended(source, spec)
+        return iter(())
+    read = partial(read_batches, spec.path, source.input.schema, batch_rows=BATCH_ROWS)
+    if offset or (spec.path == "-" and not source.state.rows_read):
+        return read()
+    before, now = FileMark.load(source.log.folder), FileMark.of(Path(spec.path))
+    if before is not None and now is not None and (change := before.change(now)) is not None:
+        raise not_the_same(source.input.stream, spec.path, change)
+    continued = Continued(source.log, spec.path)
+    batches = continued.new_rows(read(skip=continued.begin))
+    _remember(source, spec)
+    return batches
+
+
+def _remember(source: Source, spec: InputSpec) -> None:
+    if spec.path != "-" and (mark := FileMark.of(Path(spec.path))) is not None:
+        mark.save(source.log.folder)
+
+
+def _note_ended(source: Source, spec: InputSpec) -> None:
+    """Nothing is lost by it, but who gives another file, or a longer one, should know that it is not read."""
+    before, now = FileMark.load(source.log.folder), FileMark.of(Path(spec.path))
+    if now is not None and (before is None or (before.size, before.hash) != (now.size, now.hash)):
+        source.notes.append(
+            f"input {source.input.stream!r} had ended before this run was resumed: nothing new of {spec.path} is read; "
+            "begin a new run for more rows"
+        )
+
+
+def _stopped_before(moment: float, stop: threading.Event, source: Source, row: int) -> bool:
+    """Wait until `moment`; True where the run stops before. Far moments are waited for in slices, and told of."""
+    note: str | None = None
+    try:
+        while (left := moment - time.monotonic()) > 0:
+            if left > _LONG_WAIT and note is None:
+                length = f"{left / 3600:,.0f} hours" if left < 2 * 86_400 else f"{left / 86_400:,.0f} days"
+                note = (
+                    f"input {source.input.stream!r}: row {row + 1} is due in {length} at this speed, by its time; "
+                    "a higher speed, or none, brings it sooner"
+                )
+                source.notes.append(note)
+            if stop.wait(min(left, _LONGEST_SLICE)):
+                return True
+        return stop.is_set()
+    finally:
+        if note is not None:
+            source.notes.remove(note)
+
+
+def _sequence_feed(source: Source, rows: Any, clock: Clock) -> Run:
     """Rows that are all there: those that an earlier process logged are passed over."""
-    first = 0 if source.state.ended else source.state.rows_read
-    count = rows.num_rows if isinstance(rows, pa.Table) else len(rows)
+    first, ended = source.state.rows_read, source.state.ended
+    if not ended:
+        _check_sequence(source, rows)
 
     def run(stop: threading.Event, woken: Callable[[], None]) -> None:
-        for at in range(first, 0 if source.state.ended else count, BATCH_ROWS):
+        for at in range(first, 0 if ended else len(rows), BATCH_ROWS):
             if stop.is_set():
                 return
-            part = rows.slice(at, BATCH_ROWS) if isinstance(rows, pa.Table) else rows[at : at + BATCH_ROWS]
-            source.take(pushed_table(source.input, part), clock())
+            source.take(pushed_table(source.input, _sliced(rows, at, at + BATCH_ROWS)), clock())
             woken()
         source.end()
         woken()
@@ -141,18 +195,42 @@ def _sequence_feed(
     return run
 
 
-def _iterator_feed(
-    source: Source, items: Iterator[Any], clock: Clock
-) -> Callable[[threading.Event, Callable[[], None]], None]:
-    """Rows as they come; each item is logged by itself, so that a source of many should give lists or tables."""
+def _check_sequence(source: Source, rows: Any) -> None:
+    continued = Continued(source.log, f"the {type(rows).__name__}")
+    if len(rows) < continued.rows_read:
+        raise continued.too_short(len(rows))
+    if continued.rows_read:
+        begin, end = continued.begin, continued.rows_read
+        continued.behind(Batch(pushed_table(source.input, _sliced(rows, begin, end)), begin, end - begin))
+
+
+def _sliced(rows: Any, begin: int, end: int) -> Any:
+    if isinstance(rows, pa.Table):
+        return rows.slice(begin, end - begin)
+    return rows.iloc[begin:end] if is_frame(rows) else rows[begin:end]
+
+
+def _iterator_feed(source: Source, items: Iterator[Any], clock: Clock) -> Run:
+    """Rows as they come; each item is logged by itself, so that a source of many should give lists or tables.
+
+    On resuming, an iterator must begin at the beginning again: the rows that the log has are passed over.
+    """
+    continued = Continued(source.log, "the iterator")
 
     def run(stop: threading.Event, woken: Callable[[], None]) -> None:
-        for item in items:
+        at = 0
+        for item in iter(()) if source.state.ended else items:
             if stop.is_set():
                 return
-            rows = [item] if isinstance(item, Mapping) else item
-            source.take(pushed_table(source.input, rows), clock())
-            woken()
+            rows = pushed_table(source.input, [item] if isinstance(item, Mapping) else item)
+            given = Batch(rows, at, rows.num_rows)
+            at = given.end
+            new = given if continued.all_passed else continued.behind(given)
+            if new.read or not rows.num_rows:
+                source.take(new.rows, clock())
+                woken()
+        if not source.state.ended and not continued.all_passed:
+            raise continued.too_short(at)
         source.end()
         woken()
 

@@ -5,31 +5,45 @@ from __future__ import annotations
 import shutil
 import threading
 import time
+import warnings
 import weakref
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from types import TracebackType
 
 import pyarrow as pa
 
 from auroral.edge.client import Boundary, End, Event, Insertion
 from auroral.edge.ledger import Ledger
+from auroral.edge.pyvalues import python_values
 from auroral.model.errors import AuroralError
 from auroral.node.feeds import Feed, refuse_unknown
-from auroral.node.pushed import Row, pushed_table
+from auroral.node.jobwatch import JobWatch
+from auroral.node.pushed import Rows, pushed_table
 from auroral.node.runner import Runner
+from auroral.node.runstatus import nothing_taken
 from auroral.node.source import Source
-from auroral.node.status import Progress, Status
+from auroral.node.status import Progress, State, Status
+from auroral.node.waiting import waited_for
+
+_BETWEEN_CANCELS = 0.1
+_LONGEST_CANCEL = 10.0
 
 
 class AppError(AuroralError):
     """A use of a running diagram that makes no sense."""
 
 
+class NothingTaken(UserWarning):
+    """Every row of an input was refused or rejected: the run has finished, but hardly as it was meant."""
+
+
 class App:
     """A diagram that runs. Like a StreamingQuery: it has a status, progress, and can be waited for and stopped."""
 
-    def __init__(self, runner: Runner, feeds: Sequence[Feed], temporary: bool):
+    def __init__(self, runner: Runner, feeds: Sequence[Feed], temporary: bool, jobs: JobWatch | None = None):
         self._runner = runner
+        self._jobs = jobs or JobWatch(runner.limits.bucket)
         self._fed = {feed.stream for feed in feeds}
         self.folder = runner.folder.path
         if temporary:
@@ -41,8 +55,8 @@ class App:
             name = f"auroral-input-{feed.stream}"
             threading.Thread(target=_feed, args=(runner, feed), name=name, daemon=True).start()
 
-    def push(self, stream: str, rows: pa.Table | Sequence[Row]) -> int:
-        """Hand rows to an input: a list of dicts or a pyarrow Table. They are durable when this returns.
+    def push(self, stream: str, rows: Rows) -> int:
+        """Hand rows to an input: dicts, a pyarrow Table or a pandas DataFrame. They are durable when this returns.
 
         Gives how many are in the stream now; others are in the ledger. Wrong rows raise, and none is taken.
         """
@@ -77,7 +91,14 @@ class App:
 
     @property
     def status(self) -> Status:
-        return self._runner.status()
+        """How far the run is, what it is doing, and, where it waits, for which inputs."""
+        status = self._runner.status()
+        if status.state is State.WAITING:
+            spans = {stream: source.span() for stream, source in self._runner.sources.items()}
+            status = replace(status, waiting_for=waited_for(spans, self._runner.limits.bucket))
+        if status.state.is_active and self._runner.stopping.is_set():
+            status = replace(status, state=State.STOPPING)
+        return replace(status, doing=self._jobs.doing)
 
     @property
     def progress(self) -> list[Progress]:
@@ -104,6 +125,11 @@ class App:
         """What the run failed with, or None."""
         return None if self.is_active else self._runner.error
 
+    @property
+    def untaken(self) -> list[str]:
+        """Inputs that have ended without one row in the stream, though rows came: which, how many, and why."""
+        return nothing_taken(self._runner.sources.values())
+
     def await_termination(self, timeout: float | None = None) -> bool:
         """Wait until all input has ended and is evaluated, or the run is stopped; True if that is so.
 
@@ -112,12 +138,32 @@ class App:
         self._thread.join(timeout)
         if not self.is_active and self._runner.error is not None:
             raise self._runner.error
+        for text in () if self.is_active else self.untaken:
+            warnings.warn(text, NothingTaken, stacklevel=2)
         return not self.is_active
 
     def stop(self, drain: bool = True) -> None:
         """Stop cleanly; with `drain`, after evaluating the buckets that are closed. The folder can be resumed."""
         self._runner.request_stop(drain)
         self.await_termination()
+
+    def request_stop(self, drain: bool = True) -> None:
+        """Ask the run to stop, as `stop` does, and return at once."""
+        self._runner.request_stop(drain)
+
+    def cancel(self, timeout: float | None = None) -> bool:
+        """Stop now: the job that is running is given up, and nothing of it is kept. The folder can be resumed.
+
+        True when the run has ended; False when it has not within `timeout` seconds. What it failed with is in
+        `exception`.
+        """
+        self._runner.request_stop(drain=False)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while self.is_active and (deadline is None or time.monotonic() < deadline):
+            # Again and again: a job that is just about to start is not there to be cancelled yet.
+            self._jobs.cancel()
+            self._thread.join(_BETWEEN_CANCELS)
+        return not self.is_active
 
     def __enter__(self) -> App:
         return self
@@ -127,6 +173,9 @@ class App:
     ) -> None:
         if error is None:
             self.stop()
+        elif isinstance(error, KeyboardInterrupt):
+            # Whoever presses Ctrl-C does not want to wait for a job.
+            self.cancel(_LONGEST_CANCEL)
         else:
             self._runner.request_stop(drain=False)
             self._thread.join()
@@ -147,7 +196,7 @@ class App:
             frontier = log.frontier
             if frontier is not None and _beyond(frontier, at):
                 for piece in log.pieces(at, frontier):
-                    for values in zip(*(column.to_pylist() for column in piece.columns), strict=True):
+                    for values in zip(*(python_values(column) for column in piece.columns), strict=True):
                         yield Insertion(values[0], dict(zip(names, values[1:], strict=True)))
                 yield Boundary(frontier)
                 at = frontier

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from auroral.edge.commits import Commit
 from auroral.edge.parquetsink import ParquetSink
 from auroral.edge.sinks import output_schema
+from auroral.edge.stamping import STIME
 from auroral.model.errors import AuroralError
 from auroral.model.schema import Schema
 
@@ -32,13 +33,6 @@ class DamagedOutput(AuroralError):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    low: int
-    high: int
-    path: Path
-
-
 class OutputLog:
     """Parts by stime. From `open` it can be appended to; from `look` it is what was committed just now."""
 
@@ -48,7 +42,8 @@ class OutputLog:
         self.rows = commit.rows
         self._sink = sink
         self._frontier = commit.frontier
-        self._parts = _parts(folder, commit.length)
+        # Numbers only: there is a part for each job with rows, for as long as the run goes on.
+        self._lows, self._highs = _parts(folder, commit.length)
 
     @staticmethod
     def open(folder: Path, schema: Schema, owner: str) -> OutputLog:
@@ -71,11 +66,17 @@ class OutputLog:
         written = self._sink.append(low, high, rows)
         if written:
             begin = low if before is None else max(before, low)
-            path = self.folder / f"part-{len(self._parts):08}_{begin}_{high}.parquet"
-            self._parts.append(_Part(begin, high, path))
+            # The end last: whoever reads meanwhile goes by the ends.
+            self._lows.append(begin)
+            self._highs.append(high)
         self.rows += written
         self._frontier = self._sink.frontier
         return written
+
+    def no_rows(self) -> pa.Table:
+        """What an engine gives for a range of which nothing came."""
+        fields = list(output_schema(self.schema))
+        return pa.schema([pa.field(STIME, pa.int64()), *fields[1:]]).empty_table()
 
     def read(self, low: int | None = None, high: int | None = None) -> pa.Table:
         """Rows with low <= stime < high, in canonical order; the stime comes first."""
@@ -83,24 +84,25 @@ class OutputLog:
 
     def pieces(self, low: int | None = None, high: int | None = None) -> Iterator[pa.Table]:
         """The same, part by part."""
-        first = 0 if low is None else bisect_right(self._parts, low, key=lambda part: part.high)
-        for part in self._parts[first:]:
-            if high is not None and part.low >= high:
+        first = 0 if low is None else bisect_right(self._highs, low)
+        for number in range(first, len(self._highs)):
+            begin, end = self._lows[number], self._highs[number]
+            if high is not None and begin >= high:
                 return
-            rows = self._load(part)
-            if low is not None and part.low < low:
+            rows = self._load(self.folder / _name(number, begin, end))
+            if low is not None and begin < low:
                 rows = rows.filter(pc.greater_equal(rows.column(0), low))
-            if high is not None and part.high > high:
+            if high is not None and end > high:
                 rows = rows.filter(pc.less(rows.column(0), high))
             yield rows
 
     def ranges(self, low: int) -> Iterator[tuple[int, pa.Table]]:
         """From `low` up to the frontier in pieces: the end of each, and its rows."""
         assert self._frontier is not None
-        for part in self._parts:
-            if part.high > low:
-                yield part.high, self.read(max(low, part.low), part.high)
-                low = part.high
+        for begin, end in zip(self._lows, self._highs, strict=False):
+            if end > low:
+                yield end, self.read(max(low, begin), end)
+                low = end
         if low < self._frontier:
             yield self._frontier, output_schema(self.schema).empty_table()
 
@@ -108,13 +110,13 @@ class OutputLog:
         if self._sink is not None:
             self._sink.close()
 
-    def _load(self, part: _Part) -> pa.Table:
+    def _load(self, path: Path) -> pa.Table:
         schema = output_schema(self.schema)
         try:
             # From the bytes: the dataset reader would take a folder's name for a partition column.
-            return pq.read_table(pa.BufferReader(part.path.read_bytes())).cast(schema)
+            return pq.read_table(pa.BufferReader(path.read_bytes())).cast(schema)
         except (OSError, pa.ArrowException, ValueError) as error:
-            raise DamagedOutput(part.path, f"this part cannot be read: {error}") from error
+            raise DamagedOutput(path, f"this part cannot be read: {error}") from error
 
 
 def _commit(folder: Path) -> Commit:
@@ -125,12 +127,18 @@ def _commit(folder: Path) -> Commit:
         raise DamagedOutput(path, f"this says how much of the output counts, and cannot be read: {error}") from error
 
 
-def _parts(folder: Path, length: int) -> list[_Part]:
-    found: dict[int, _Part] = {}
+def _name(number: int, low: int, high: int) -> str:
+    return f"part-{number:08}_{low}_{high}.parquet"
+
+
+def _parts(folder: Path, length: int) -> tuple[array[int], array[int]]:
+    """Where parts begin and where they end."""
+    found: dict[int, tuple[int, int]] = {}
     for path in folder.iterdir():
         if match := _PART.match(path.name):
-            found[int(match[1])] = _Part(int(match[2]), int(match[3]), path)
+            found[int(match[1])] = int(match[2]), int(match[3])
     missing = [number for number in range(length) if number not in found]
     if missing:
         raise DamagedOutput(folder, f"part {missing[0]} of {length} is missing")
-    return [found[number] for number in range(length)]
+    lows, highs = (array("q", (found[number][end] for number in range(length))) for end in (0, 1))
+    return lows, highs

@@ -33,7 +33,8 @@ class SourceSpan:
 class Limits:
     """How a diagram may be cut into jobs. `past` is its horizon: what is older than that no result needs.
 
-    `flush` is how far behind the end of input results may lie.
+    `flush` is how far behind the end of input results may lie. `restorable` says whether the state of its folds, with
+    a horizon of input before it, is enough to go on from.
     """
 
     bucket: int
@@ -42,7 +43,12 @@ class Limits:
     most_buckets: int = MOST_BUCKETS
     most_rows: int = MOST_ROWS
     folds: bool = False
-    may_skip: bool = True
+    restorable: bool = True
+
+    @property
+    def snapshots(self) -> bool:
+        """Whether there is fold state worth keeping."""
+        return self.folds and self.restorable
 
     @staticmethod
     def of(checked: Checked) -> Limits:
@@ -56,9 +62,27 @@ class Limits:
             floor_to(past, bucket) + bucket,
             MOST_CALLS if per_bucket else MOST_BUCKETS,
             folds=checked.box_class is BoxClass.FOLD,
-            # A user's function may well make rows of nothing.
-            may_skip=not applies,
+            restorable=not _fold_over_past_of_fold(checked),
         )
+
+
+def _fold_over_past_of_fold(checked: Checked) -> bool:
+    """Whether a fold reads windows or joins over another fold's results.
+
+    Just behind a snapshot these lack what the other fold gave before it: others forget that after one horizon, but a
+    fold never forgets.
+    """
+    # For each stream behind a fold, the longest past between the two.
+    behind: dict[str, int] = {}
+    for box in checked.boxes:
+        before = [behind[stream] for stream in box.box.inputs if stream in behind]
+        if box.typed.box_class is BoxClass.FOLD:
+            if any(before):
+                return True
+            behind.update(dict.fromkeys(box.box.outputs, 0))
+        elif before:
+            behind.update(dict.fromkeys(box.box.outputs, max(before) + box.typed.past))
+    return False
 
 
 def floor_to(stime: int, bucket: int) -> int:
@@ -117,8 +141,9 @@ def next_step(lo: int, limit: int, limits: Limits, rows: RowsBetween, next_row: 
     """
     if lo >= limit:
         return None
-    if limits.may_skip and limit - lo > limits.most_buckets * limits.bucket:
-        # Years may lie between two inputs. Where one horizon before it is empty, an empty range gives nothing.
+    if limit - lo > limits.most_buckets * limits.bucket:
+        # Years may lie between two inputs. Where one horizon before it is empty, an empty range gives nothing: not even
+        # users' functions, which are not called without a row in their horizon.
         found = next_row(lo - limits.past)
         reach = limit if found is None else min(limit, floor_to(found, limits.bucket))
         if reach > lo:
@@ -141,16 +166,32 @@ class Rebuild:
     snapshot: int | None = None
 
 
-def rebuild(start: int, frontier: int, limits: Limits, snapshots: Iterable[int]) -> Rebuild:
+def rebuild(
+    start: int, frontier: int, limits: Limits, snapshots: Iterable[int], kept_from: int | None = None
+) -> Rebuild:
     """From where an engine that knows nothing must begin, so that it is right from `frontier` on.
 
     Boxes before a fold need one horizon before the snapshot. Boxes behind it saw wrong results of it before
-    the snapshot, and need one horizon after it to have forgotten them.
+    the snapshot, and need one horizon after it to have forgotten them. Rows before `kept_from` may have been
+    pruned: a snapshot that needs them is passed over.
     """
     if not limits.folds:
         return Rebuild(max(start, frontier - limits.past), frontier)
-    usable = [stime for stime in snapshots if start <= stime <= frontier - limits.past]
+    usable = [stime for stime in snapshots if limits.snapshots and start <= stime <= frontier - limits.past]
+    if kept_from is not None:
+        usable = [stime for stime in usable if max(start, stime - limits.past) >= kept_from]
     if not usable:
         return Rebuild(start, frontier)
     newest = max(usable)
     return Rebuild(max(start, newest - limits.past), frontier, newest)
+
+
+def piece_start(start: int, since: int, limits: Limits) -> tuple[int, int]:
+    """Where folds must take up their state, and where rows must begin, for results that are right from `since` on.
+
+    By the same reasoning as `rebuild`. Diagrams without folds take up nothing, and need one horizon only.
+    """
+    if not limits.folds:
+        return since, max(start, since - limits.past)
+    at = max(start, since - limits.past)
+    return at, max(start, at - limits.past)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from auroral.node.compare import Difference
+from auroral.node.userfiles import FileReport
 
 
 @dataclass(frozen=True, slots=True)
 class OutputReport:
-    """One output below its frontier: rows on both sides, and where they differ."""
+    """One output below its frontier, from `since` on where that is given: rows on both sides, and where they differ."""
 
     stream: str
     frontier: int | None
@@ -20,6 +21,7 @@ class OutputReport:
     only_run: int
     only_batch: int
     differences: tuple[Difference, ...]
+    since: int | None = None
 
     @property
     def ok(self) -> bool:
@@ -30,7 +32,10 @@ class OutputReport:
         if self.frontier is None:
             verdict = "NOTHING COMPARED: no bucket was ever closed"
         rows = f"{self.rows_run} rows in the run, {self.rows_batch} in the batch run"
-        return f"output {self.stream}: {verdict}; {rows}, below stime {self.frontier}"
+        part = (
+            f"below stime {self.frontier}" if self.since is None else f"from stime {self.since} up to {self.frontier}"
+        )
+        return f"output {self.stream}: {verdict}; {rows}, {part}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,21 +56,32 @@ class LedgerLine:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `verify` found. `ok` only if something was compared and nothing differed."""
+    """What `verify` found. `ok` only if something was compared and nothing differed.
+
+    Where only the piece from `since` on was compared, `rests_on` says what everything before it rests on.
+    """
 
     folder: str
     outputs: tuple[OutputReport, ...]
     ledger: tuple[LedgerLine, ...]
     notes: tuple[str, ...] = ()
+    since: int | None = None
+    rests_on: str | None = None
+    files: tuple[FileReport, ...] = ()
 
     @property
     def ok(self) -> bool:
-        return bool(self.outputs) and all(output.ok for output in self.outputs) and all(line.ok for line in self.ledger)
+        judged = (
+            [o.ok for o in self.outputs] + [line.ok for line in self.ledger] + [f.ok is not False for f in self.files]
+        )
+        return bool(self.outputs) and all(judged)
 
     def to_json(self) -> dict[str, Any]:
         return {
             "folder": self.folder,
             "ok": self.ok,
+            "since": self.since,
+            "rests_on": self.rests_on,
             "outputs": [
                 {
                     "stream": o.stream,
@@ -85,24 +101,37 @@ class Report:
                 {"what": line.what, "found": line.found, "expected": line.expected, "ok": line.ok}
                 for line in self.ledger
             ],
+            "files": [{"stream": f.stream, "path": f.path, "ok": f.ok, "what": f.what} for f in self.files],
             "notes": list(self.notes),
         }
 
     @property
     def text(self) -> str:
         lines = []
+        if self.since is not None:
+            lines.append(f"compared from stime {self.since} on; what lies before rests on {self.rests_on}")
         for output in self.outputs:
             lines.append(str(output))
             lines += [f"    {difference}" for difference in output.differences]
             more = output.only_run + output.only_batch - sum(d.count for d in output.differences)
             lines += [f"    and {more} more"] if more else []
+        lines += [str(file) for file in self.files]
         lines += ["ledger:", *(f"    {line}" for line in self.ledger)]
         lines += [f"note: {note}" for note in self.notes]
         if self.ok:
-            lines.append("verified: the run's stable output equals one batch run over its source logs")
+            lines.append("verified: " + self._verdict)
         else:
             lines.append("NOT verified" + ("" if self.outputs else ": the diagram has no outputs to compare"))
         return "\n".join(lines)
+
+    @property
+    def _verdict(self) -> str:
+        equal = "the run's stable output equals one batch run over its source logs"
+        if self.since is None:
+            return equal
+        if all(output.frontier == self.since for output in self.outputs):
+            return f"nothing is new since the last verification, up to stime {self.since}, which found the run equal"
+        return f"from stime {self.since} on, {equal}"
 
 
 def _json(row: Mapping[str, Any]) -> dict[str, Any]:

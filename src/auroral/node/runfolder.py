@@ -4,13 +4,16 @@
 |---|---|
 | `run.json` | format, run id, inputs and outputs, flush, bucket, and the diagram in words |
 | `diagram.pickle` | the checked diagram with the user's functions |
+| `diagrams.json`, `diagram-N.pickle` | once functions were mended: from which stime on they hold, and the earlier ones |
 | `diagram.txt` | the diagram as mermaid text, to read |
 | `sources/STREAM/` | the source log: every row, before anything was computed from it |
 | `outputs/STREAM.parquet/` | the run's own copy of each output, which `verify` reads |
 | `state/` | snapshots of fold state |
 | `ledger.json` | how far the run has come, and the counts of its boxes |
+| `verified.json`, `verified/` | what `verify` found equal, with the totals and the fold state to go on from |
 | `cache/` | what the engine put out of memory; may be deleted while nothing runs |
 | `lock` | held by the process that runs |
+| `verify.lock` | held by processes that verify, and by the one that prunes |
 
 **Only open run folders that you trust.** A pickle can run any code when it is loaded: resuming or verifying a
 folder that somebody else made runs whatever they put into it, with your rights.
@@ -30,10 +33,12 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import quote
 
-from auroral.edge.durable import lock, replace_file, storage_error
+from auroral.edge.durable import lock, make_folder, replace_file, storage_error
 from auroral.model.checking import Checked
 from auroral.model.errors import AuroralError
-from auroral.node.storeddiagram import RunFolderError, diagram_words, load_diagram, pickled
+from auroral.node.account import Account
+from auroral.node.functionwords import function_words
+from auroral.node.storeddiagram import RunFolderError, diagram_words, load_diagram, pickled, refuse_other, renew
 
 __all__ = ["RunFolder", "RunFolderError", "RunSettings"]
 
@@ -42,7 +47,10 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """`inputs` say where rows come from (a path with its speed, or `pushed`), `outputs` where they go."""
+    """`inputs` say where rows come from (a path with its speed, or `pushed`), `outputs` where they go.
+
+    `functions` tells those of the diagram as it was when the run was begun from others.
+    """
 
     run: str
     diagram: str
@@ -52,6 +60,7 @@ class RunSettings:
     flush: bool
     availability: Mapping[str, int | None]
     words: tuple[str, ...]
+    functions: str = ""
     format: int = FORMAT
 
     def to_json(self) -> bytes:
@@ -100,6 +109,12 @@ class RunFolder:
         _must_be_run(path)
         return RunFolder(path, _settings(path), load_diagram(path), resumed=True)
 
+    @staticmethod
+    def settings_of(path: Path) -> RunSettings:
+        """What a run was begun with. Loads no pickle."""
+        _must_be_run(path)
+        return _settings(path)
+
     def source(self, stream: str) -> Path:
         return self.path / "sources" / _file_name(stream)
 
@@ -113,6 +128,14 @@ class RunFolder:
     @property
     def state(self) -> Path:
         return self.path / "state"
+
+    @property
+    def verified(self) -> Path:
+        return self.path / "verified.json"
+
+    @property
+    def verified_states(self) -> Path:
+        return self.path / "verified"
 
     @property
     def cache(self) -> Path:
@@ -148,7 +171,7 @@ def _file_name(stream: str) -> str:
 
 def _claim(path: Path) -> int:
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        make_folder(path)
         descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise storage_error(error, "the run folder's lock", path / "lock") from error
@@ -178,6 +201,7 @@ def _created(
         flush,
         {output.stream: output.availability for output in diagram.outputs},
         diagram_words(checked),
+        function_words(checked),
     )
     try:
         replace_file(path / "diagram.txt", diagram.to_mermaid().encode())
@@ -191,21 +215,13 @@ def _created(
 
 def _resumed(path: Path, checked: Checked, flush: bool, descriptor: int) -> RunFolder:
     settings = _settings(path)
-    here, there = diagram_words(checked), settings.words
-    if here != there:
-        gone = [line for line in there if line not in here]
-        new = [line for line in here if line not in there]
-        changes = [f"- {line[:200]}" for line in gone[:3]] + [f"+ {line[:200]}" for line in new[:3]]
-        raise RunFolderError(
-            f"{path} is a run of another diagram (- as it was, + as it is now)\n    "
-            + "\n    ".join(changes or ["only the order of boxes differs"])
-            + "\n    next: choose a new run folder, or go on with the diagram that this one was made with"
-        )
+    refuse_other(path, settings.words, checked)
     if settings.flush != flush:
         raise RunFolderError(
             f"{path} was begun {'with' if settings.flush else 'without'} flush\n"
             "    next: go on with the same choice, or choose a new run folder"
         )
+    renew(path, checked, settings.functions, Account.load(path / "ledger.json").frontier)
     return RunFolder(path, settings, checked, resumed=True, _lock=descriptor)
 
 

@@ -11,40 +11,32 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import pyarrow as pa
-
 from auroral.edge.ledger import Ledger
-from auroral.edge.sinks import output_schema
-from auroral.edge.stamping import STIME
-from auroral.model.schema import Schema
+from auroral.model.errors import AuroralError
 from auroral.node.account import Account
 from auroral.node.committing import Outputs
 from auroral.node.evaluator import Evaluated, Evaluator
 from auroral.node.feeds import Clock
-from auroral.node.ranges import Limits, SourceSpan, Step, closed_until, first_bucket, next_step, rebuild
+from auroral.node.jobwatch import Cancelled
+from auroral.node.ranges import Limits, SourceSpan, Step, closed_until, first_bucket, next_step
+from auroral.node.restoring import restore
 from auroral.node.runfolder import RunFolder
+from auroral.node.runstatus import ledger_of, status_of
 from auroral.node.snapshots import Snapshots
 from auroral.node.source import Source
-from auroral.node.status import Progress, State, Status
+from auroral.node.standing import kept_from
+from auroral.node.status import Progress, Rates, State, Status
+from auroral.node.storeddiagram import replaced_notes
 
 SNAPSHOT_BUCKETS = 256
 RECENT = 100
-_RATE_SECONDS = 10.0
 _LONGEST_WAIT = 0.25
 
 
 def wall_clock() -> int:
     return time.time_ns() // 1000
-
-
-@dataclass(frozen=True, slots=True)
-class _Mark:
-    at: float
-    rows_in: int
-    rows_out: int
 
 
 class Runner:
@@ -70,17 +62,20 @@ class Runner:
         self.error: BaseException | None = None
         self.recent: deque[Progress] = deque(maxlen=RECENT)
         self.snapshots = Snapshots(folder.state)
+        self._renewed = replaced_notes(folder.path)
         self._make_evaluator = evaluator
         self._snapshot_buckets = snapshot_buckets
         self._snapshot_at: int | None = None
         self._stop: threading.Event = threading.Event()
         self._drain = True
-        self._marks: deque[_Mark] = deque()
+        self._rates = Rates()
         self.sources: dict[str, Source] = {}
         diagram = folder.checked.diagram
         with ExitStack() as opened:
+            opened.callback(folder.close)
+            used = Account.load(folder.account).frontier
             for given in diagram.inputs:
-                source = Source(given, diagram.bucket, folder.source(given.stream))
+                source = Source(given, diagram.bucket, folder.source(given.stream), used)
                 opened.callback(source.close)
                 self.sources[given.stream] = source
             self.outputs = Outputs(folder, outputs or {})
@@ -94,10 +89,7 @@ class Runner:
     @property
     def ledger(self) -> Ledger:
         """All rows that did not go the ordinary way, at sources and in boxes."""
-        ledger = self.account.ledger()
-        for source in self.sources.values():
-            ledger = ledger.merge(source.state.ledger)
-        return ledger
+        return ledger_of(self.account, self.sources.values())
 
     def wake(self) -> None:
         with self.changed:
@@ -120,17 +112,28 @@ class Runner:
             if not self.account.finished:
                 self._work(self._make_evaluator())
             end = State.FINISHED if self.account.finished else State.STOPPED
+        except Cancelled:
+            end = State.STOPPED if self.error is None else State.FAILED
         except BaseException as error:
             self.error = error
             end = State.FAILED
             raise
         finally:
+            self._enter(self._closed(end))
+
+    def _closed(self, end: State) -> State:
+        """How the run ends once everything is closed. Never raises: somebody may be waiting for the end."""
+        try:
+            if end is State.FAILED:
+                self.outputs.discard_empty()
             self.close()
-            self._enter(end)
+        except (OSError, AuroralError) as error:
+            self.error = self.error or error
+            return State.FAILED
+        return end
 
     def close(self) -> None:
         self._opened.close()
-        self.folder.close()
 
     def fail(self, error: BaseException) -> None:
         """Something that brings rows has failed: the run stops, and says why."""
@@ -168,13 +171,13 @@ class Runner:
         start, frontier = self.account.start, self.account.frontier
         if start is None or frontier is None or start == frontier:
             return True
-        states = self.snapshots.readable(self.snapshots.stimes()) if self.limits.folds else {}
-        plan = rebuild(start, frontier, self.limits, states)
+        pruned = kept_from(source.log for source in self.sources.values())
+        plan, state = restore(self.folder, start, frontier, self.limits, self.snapshots, pruned)
         at = plan.begin
-        if plan.snapshot is not None:
+        if plan.snapshot is not None and state is not None:
             if not self._replay(evaluator, at, plan.snapshot):
                 return False
-            evaluator.load(states[plan.snapshot])
+            evaluator.load(state)
             at = self._snapshot_at = plan.snapshot
         return self._replay(evaluator, at, frontier)
 
@@ -226,10 +229,12 @@ class Runner:
         began = time.monotonic()
         if step.skip:
             evaluator.restart()
-            result = Evaluated({stream: _nothing(log.schema) for stream, log in self.outputs.logs.items()}, {}, 0)
+            result = Evaluated({stream: log.no_rows() for stream, log in self.outputs.logs.items()}, {}, 0)
         else:
             result = evaluator.run(step.lo, step.hi, self.sources)
         written = self.outputs.commit(step.lo, step.hi, result)
+        for source in self.sources.values():
+            source.settle(step.hi)
         if self._snapshot_at is None:
             self._snapshot_at = self.account.start
         if step.hi - (self._snapshot_at or 0) >= self._snapshot_buckets * self.limits.bucket:
@@ -248,12 +253,12 @@ class Runner:
                     datetime.now(UTC).isoformat(timespec="milliseconds"),
                 )
             )
-            self._marks.append(_Mark(now, result.rows_in, sum(written.values())))
+            self._rates.add(now, now - began, result.rows_in, sum(written.values()))
             self.changed.notify_all()
 
     def _snapshot(self, evaluator: Evaluator) -> None:
         frontier, start = self.account.frontier, self.account.start
-        if not self.limits.folds or frontier is None or frontier == start or frontier == self._snapshot_at:
+        if not self.limits.snapshots or frontier is None or frontier == start or frontier == self._snapshot_at:
             return
         self.snapshots.save(frontier, evaluator.dump())
         self.snapshots.prune(frontier - self.limits.past)
@@ -274,40 +279,8 @@ class Runner:
                 self.changed.notify_all()
 
     def status(self) -> Status:
-        account = self.account
-        newest = [s.state.stamp.newest_stime for s in self.sources.values()]
-        reached = max((stime for stime in newest if stime is not None), default=None)
-        lag = None if reached is None or account.frontier is None else max(0, reached + 1 - account.frontier)
-        start, frontier = account.start, account.frontier
-        done = 0 if start is None or frontier is None else (frontier - start) // self.limits.bucket
-        in_rate, out_rate = self._rates()
-        return Status(
-            self.state,
-            frontier,
-            {stream: source.state.rows for stream, source in self.sources.items()},
-            account.rows_in,
-            self.outputs.rows,
-            done,
-            lag,
-            in_rate,
-            out_rate,
-            self.ledger,
-            tuple(self.snapshots.notes),
-        )
-
-    def _rates(self) -> tuple[float, float]:
         with self.changed:
-            now = time.monotonic()
-            while self._marks and self._marks[0].at < now - _RATE_SECONDS:
-                self._marks.popleft()
-            if not self._marks:
-                return 0.0, 0.0
-            seconds = min(_RATE_SECONDS, max(now - self._marks[0].at, self.recent[-1].seconds, 0.001))
-            rows_in = sum(mark.rows_in for mark in self._marks)
-            rows_out = sum(mark.rows_out for mark in self._marks)
-            return rows_in / seconds, rows_out / seconds
-
-
-def _nothing(schema: Schema) -> pa.Table:
-    fields = list(output_schema(schema))
-    return pa.schema([pa.field(STIME, pa.int64()), *fields[1:]]).empty_table()
+            rates = self._rates.at(time.monotonic())
+        notes = (*self._renewed, *self.snapshots.notes)
+        bucket, rows = self.limits.bucket, self.outputs.rows
+        return status_of(self.state, self.account, self.sources, rows, bucket, rates, notes)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from auroral.edge.durable import replace_file, storage_error
+from auroral.edge.durable import make_folder, replace_file, storage_error
 
 _NAME = re.compile(r"^(-?\d+)\.state$")
 _MAGIC = b"auroral fold state 1\n"
@@ -33,7 +33,7 @@ class Snapshots:
     def save(self, stime: int, state: bytes) -> None:
         path = self._path(stime)
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
             replace_file(path, _MAGIC + zlib.crc32(state).to_bytes(4, "little") + state)
         except OSError as error:
             raise storage_error(error, "a snapshot of fold state", path) from error
@@ -57,6 +57,14 @@ class Snapshots:
         older = [stime for stime in self.stimes() if stime <= below]
         for stime in older[:-1]:
             self._path(stime).unlink(missing_ok=True)
+
+    def remove(self, stimes: Iterable[int]) -> int:
+        """Gives the bytes freed."""
+        paths = [self._path(stime) for stime in stimes]
+        freed = sum(path.stat().st_size for path in paths)
+        for path in paths:
+            path.unlink()
+        return freed
 
     def _path(self, stime: int) -> Path:
         return self.folder / f"{stime}.state"

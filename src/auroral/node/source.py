@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from auroral.edge import rejectedrows
 from auroral.edge.logindex import Part
 from auroral.edge.records import Kind
 from auroral.edge.refusals import Refused
@@ -20,15 +21,21 @@ from auroral.node.ranges import SourceSpan
 class Source:
     """Stamper and log of one input. Any thread may call it: pushing, reading files and evaluating do."""
 
-    def __init__(self, given: Input, bucket: int, folder: Path):
+    def __init__(self, given: Input, bucket: int, folder: Path, used: int | None = None):
+        """`used` is the stime up to which the run has evaluated it."""
         self.input = given
-        self.log = SourceLog.open(folder, given.schema, stream=given.stream)
+        self.log = SourceLog.open(folder, given.schema, stream=given.stream, used=used)
+        self.notes: list[str] = []
+        """What whoever watches the run should know of this input."""
+        if self.log.torn is not None:
+            self.notes.append(
+                f"input {given.stream!r}: cut off what a crash left; {self.log.torn}, of rows not yet taken"
+            )
         self._stamper = Stamper(given, bucket, self.log.state.stamp)
         self._lock = threading.Lock()
-        parts = self.log.parts()
-        self._first = min((part.low for part in parts), default=None)
+        self._first = self.log.first_stime
         # Parts of an earlier process are compared with their checksums when they are used.
-        self._old = parts[-1].number + 1 if parts else 0
+        self._old = self.log.next_number
         self._closed = False
 
     @property
@@ -72,6 +79,15 @@ class Source:
                 self._stamper.end_of_input()
                 self.log.mark(self._stamper.state, ended=True)
 
+    def nothing_taken(self) -> str | None:
+        """What to say where the input has ended, and every single row of it was left out."""
+        state, stream = self.state, self.input.stream
+        if not state.ended or state.rows or not state.rows_read:
+            return None
+        counts = ", ".join(f"{row.count} {row.reason}" for row in state.ledger.rows())
+        first = rejectedrows.first(self.log.rejected_path)
+        return f"no row of input {stream!r} was taken: {counts}" + (f"; the first: {first}" if first else "")
+
     def span(self) -> SourceSpan:
         with self._lock:
             state = self.log.state
@@ -90,6 +106,11 @@ class Source:
                 stimes = self.log.read_part(part).column(0).to_numpy()
                 found += [int(stimes[stimes >= stime].min())]
         return min(found, default=None)
+
+    def settle(self, stime: int) -> None:
+        """Rows before `stime` were evaluated, and their outputs are durable."""
+        with self._lock:
+            self.log.settle(stime)
 
     def parts(self, lo: int | None = None, hi: int | None = None) -> list[Part]:
         with self._lock:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from auroral.edge.ledger import Ledger
+
+RATE_SECONDS = 10.0
 
 
 class State(StrEnum):
@@ -50,10 +54,65 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class _Mark:
+    at: float
+    seconds: float
+    rows_in: int
+    rows_out: int
+
+
+@dataclass(slots=True)
+class Rates:
+    """Rows in and out a second, over the last seconds. Times are those of a clock that is never set."""
+
+    _marks: deque[_Mark] = field(default_factory=deque)
+
+    def add(self, at: float, seconds: float, rows_in: int, rows_out: int) -> None:
+        """A range was evaluated in so many seconds."""
+        self._marks.append(_Mark(at, seconds, rows_in, rows_out))
+        self._forget(at)
+
+    def at(self, now: float) -> tuple[float, float]:
+        self._forget(now)
+        if not self._marks:
+            return 0.0, 0.0
+        seconds = min(RATE_SECONDS, max(now - self._marks[0].at, self._marks[-1].seconds, 0.001))
+        return sum(m.rows_in for m in self._marks) / seconds, sum(m.rows_out for m in self._marks) / seconds
+
+    def _forget(self, now: float) -> None:
+        while self._marks and self._marks[0].at < now - RATE_SECONDS:
+            self._marks.popleft()
+
+
+@dataclass(frozen=True, slots=True)
+class Doing:
+    """The range [lo, hi) that is being evaluated, its rows at most, and since when (`time.monotonic`).
+
+    `first` is for the first job of a process, which takes longest: the JVM is cold.
+    """
+
+    lo: int
+    hi: int
+    buckets: int
+    rows: int
+    began: float
+    first: bool
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+    def to_json(self) -> dict[str, Any]:
+        stored = {name: getattr(self, name) for name in ("lo", "hi", "buckets", "rows", "first")}
+        return stored | {"seconds": round(self.seconds, 3)}
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """A run as a whole. Rows and buckets count from the run's beginning, rates over the last seconds.
 
-    `lag` is how much stime lies between the newest row logged and the frontier, in microseconds.
+    `lag` is how much stime lies between the newest row logged and the frontier, in microseconds. `waiting_for` has the
+    inputs that must go on before the run can, with their boundaries; `doing` is the job that is running.
     """
 
     state: State
@@ -67,8 +126,16 @@ class Status:
     out_rate: float
     ledger: Ledger
     notes: tuple[str, ...] = ()
+    waiting_for: Mapping[str, int | None] = field(default_factory=dict)
+    doing: Doing | None = None
 
     def to_json(self) -> dict[str, Any]:
         counts = [{"stream": r.stream, "reason": r.reason.value, "count": r.count} for r in self.ledger.rows()]
         stored = {name: getattr(self, name) for name in self.__slots__}
-        return stored | {"state": self.state.value, "ledger": counts, "notes": list(self.notes)}
+        return stored | {
+            "state": self.state.value,
+            "ledger": counts,
+            "notes": list(self.notes),
+            "waiting_for": dict(self.waiting_for),
+            "doing": None if self.doing is None else self.doing.to_json(),
+        }

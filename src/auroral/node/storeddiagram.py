@@ -5,15 +5,21 @@ A pickle can run any code when it is loaded: load only what you trust.
 
 from __future__ import annotations
 
+import json
 import pickle
 import re
 from pathlib import Path
+from typing import Any
 
 import cloudpickle
 
+from auroral.edge.durable import replace_file, storage_error
 from auroral.model.checking import Checked
 from auroral.model.errors import AuroralError
+from auroral.node.functionwords import function_words
 
+_PICKLE = "diagram.pickle"
+_REPLACED = "diagrams.json"
 TRUST = "a run folder holds a pickle, which can run any code: open only folders that you trust"
 
 
@@ -45,8 +51,69 @@ def pickled(checked: Checked) -> bytes:
     return content
 
 
+def refuse_other(path: Path, there: tuple[str, ...], checked: Checked) -> None:
+    """Refuse to go on with a run whose diagram has other words."""
+    here = diagram_words(checked)
+    if here == there:
+        return
+    gone = [line for line in there if line not in here]
+    new = [line for line in here if line not in there]
+    changes = [f"- {line[:200]}" for line in gone[:3]] + [f"+ {line[:200]}" for line in new[:3]]
+    raise RunFolderError(
+        f"{path} is a run of another diagram (- as it was, + as it is now)\n    "
+        + "\n    ".join(changes or ["only the order of boxes differs"])
+        + "\n    next: choose a new run folder, or go on with the diagram that this one was made with, and with the same "
+        "--bucket, --stime, --late, --delay and --idle-after; only functions may be mended"
+    )
+
+
+def renew(path: Path, checked: Checked, functions: str, frontier: int | None) -> None:
+    """Store a diagram whose functions are others than those stored, and note that it holds from `frontier` on.
+
+    `functions` are those that the run was begun with. What was computed before was computed by the earlier ones, which
+    are kept.
+    """
+    earlier = _replaced(path)
+    known, now = (earlier[-1]["functions"] if earlier else functions), function_words(checked)
+    # A folder that does not tell is of an earlier version.
+    if not known or known == now:
+        return
+    kept = path / f"diagram-{len(earlier) + 1}.pickle"
+    noted = [*earlier, {"since": frontier, "functions": now, "earlier": kept.name}]
+    try:
+        if not kept.exists():
+            # Otherwise this was interrupted before, and the diagram there may be the new one already.
+            replace_file(kept, (path / _PICKLE).read_bytes())
+        replace_file(path / _PICKLE, pickled(checked))
+        replace_file(path / _REPLACED, json.dumps(noted, indent=1).encode())
+    except OSError as error:
+        raise storage_error(error, "the mended diagram", path / _PICKLE) from error
+
+
+def replaced_notes(path: Path) -> list[str]:
+    """From which stime on mended functions hold, in words."""
+    return [
+        f"functions of the diagram were mended: they hold from stime {one['since']} on, what lies before was computed by "
+        f"those in {one['earlier']}"
+        for one in _replaced(path)
+        if one["since"] is not None
+    ]
+
+
+def _replaced(path: Path) -> list[dict[str, Any]]:
+    try:
+        found: list[dict[str, Any]] = json.loads((path / _REPLACED).read_text())
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        raise RunFolderError(
+            f"{path / _REPLACED} cannot be read: {error}\n    next: restore it from a copy, or start a new run folder"
+        ) from error
+    return found
+
+
 def load_diagram(path: Path) -> Checked:
-    file = path / "diagram.pickle"
+    file = path / _PICKLE
     try:
         loaded = pickle.loads(file.read_bytes())
     # Unpickling imports the user's modules, which may fail in any way.

@@ -2,134 +2,132 @@
 
 Per output, all rows below its frontier are compared as multisets, bit for bit; per input, every row that was
 read is accounted for; per box, the counts of rows left out are the same. Nothing compared is a failure.
+What was found equal is recorded, so that a later verification can go on from there: see `pieces`.
 """
 
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from auroral.edge.ledger import Reason
 from auroral.edge.records import Kind
 from auroral.edge.sinks import output_schema
 from auroral.edge.sourcelog import SourceLog
-from auroral.edge.stamping import SEQ, STIME
+from auroral.edge.stamping import STIME
 from auroral.engine.batch import BatchResult, SourceRows, run_batch
 from auroral.model.schema import Schema
-from auroral.node.account import Account, Counts
+from auroral.node.account import Counts
 from auroral.node.compare import Comparison, compare
 from auroral.node.evaluator import Session
+from auroral.node.inputsums import InputSums, read_input
 from auroral.node.outputlog import OutputLog
+from auroral.node.pieces import Stretch, record, stretch_of
 from auroral.node.report import LedgerLine, OutputReport, Report
 from auroral.node.runfolder import RunFolder
+from auroral.node.standing import Standing
+from auroral.node.storeddiagram import replaced_notes
+from auroral.node.verified import Verified
+from auroral.node.verifylock import verifying
 
 
-def verify_folder(session: Session, path: Path) -> Report:
-    """Compare the run in `path` with a batch run. Loads the folder's pickle: open only folders you trust."""
+def verify_folder(session: Session, path: Path, since_last: bool = False) -> Report:
+    """Compare the run in `path` with a batch run; with `since_last`, only what is new since it was last found equal.
+
+    Loads the folder's pickle: open only folders you trust.
+    """
     folder = RunFolder.look(path)
-    checked, notes = folder.checked, []
-    account = Account.load(folder.account)
-    logs = {}
-    for output in checked.diagram.outputs:
-        place = folder.output(output.stream)
-        if (place / "_commit.json").exists() or account.frontier is not None:
-            logs[output.stream] = OutputLog.look(place, checked.streams[output.stream].schema)
-    reached = max((log.frontier for log in logs.values() if log.frontier is not None), default=None)
-    ledger: list[LedgerLine] = []
-    with tempfile.TemporaryDirectory(prefix="auroral-verify-") as scratch:
-        until = reached
-        past_end = account.end is not None and reached is not None and reached > account.end
-        if past_end:
-            until = account.end
-        sources, used = {}, 0
-        for given in checked.diagram.inputs:
-            log = SourceLog.open(folder.source(given.stream), given.schema, stream=given.stream, readonly=True)
-            sources[given.stream], below = _source_rows(log, until, ledger)
-            used += below
-        batch: BatchResult | None = None
-        if until is not None:
-            batch = run_batch(session, checked, sources, until, past_end, Path(scratch))
-            if account.frontier == reached:
-                what = "all inputs: rows evaluated = logged below the frontier"
-                ledger += [LedgerLine(what, account.rows_in, used), *_count_lines(account.counts, batch.counts)]
-            else:
-                notes.append(
-                    "the run was cut off between an output and its counts: the counts of boxes are compared "
-                    "once it is resumed"
-                )
-        outputs = tuple(
-            _output(output.stream, checked.streams[output.stream].schema, logs.get(output.stream), batch, ledger)
-            for output in checked.diagram.outputs
+    with verifying(path) as lock, tempfile.TemporaryDirectory(prefix="auroral-verify-") as scratch:
+        run = Standing.look(folder)
+        stretch = stretch_of(run, since_last)
+        inputs = {stream: _input(log, stretch, run.until) for stream, log in run.sources.items()}
+        rows = {stream: sums.rows for stream, sums in inputs.items()}
+        batch = _batch(session, run, stretch, rows, Path(scratch) / "outputs")
+        report = _compared(run, stretch, inputs, batch)
+        if report.ok:
+            unrecorded = record(session, run, stretch, rows, lock, Path(scratch) / "states")
+            report = replace(report, notes=(*report.notes, unrecorded)) if unrecorded else report
+    return report
+
+
+def _input(log: SourceLog, stretch: Stretch, until: int | None) -> InputSums:
+    if stretch.earlier is None or stretch.piece is None:
+        return read_input(log, None, None, None, until)
+    return read_input(log, stretch.earlier.logged[log.stream], stretch.piece.begin, stretch.piece.since, until)
+
+
+def _batch(
+    session: Session, run: Standing, stretch: Stretch, rows: dict[str, SourceRows], scratch: Path
+) -> BatchResult | None:
+    """None where nothing was closed yet."""
+    if run.until is None:
+        return None
+    if stretch.piece is not None and stretch.piece.since == run.reached:
+        return BatchResult({}, {})
+    return run_batch(session, run.folder.checked, rows, run.until, run.past_end, scratch, piece=stretch.piece)
+
+
+def _compared(run: Standing, stretch: Stretch, inputs: dict[str, InputSums], batch: BatchResult | None) -> Report:
+    account, earlier, checked = run.account, stretch.earlier, run.folder.checked
+    ledger = [line for sums in inputs.values() for line in sums.lines]
+    notes = [*([stretch.note] if stretch.note else []), *replaced_notes(run.folder.path)]
+    if batch is not None and account.frontier == run.reached:
+        used = sum(sums.used for sums in inputs.values()) + (earlier.rows_in if earlier else 0)
+        what = "all inputs: rows evaluated = logged below the frontier"
+        ledger += [LedgerLine(what, account.rows_in, used)]
+        ledger += _count_lines(account.counts, batch.counts, earlier.counts if earlier else {})
+    elif batch is not None:
+        notes.append(
+            "the run was cut off between an output and its counts: the counts of boxes are compared once it is resumed"
         )
+    outputs = tuple(
+        _output(output.stream, checked.streams[output.stream].schema, run, earlier, batch, ledger)
+        for output in checked.diagram.outputs
+    )
     if not account.finished:
         notes.append("the run has not finished: rows at and behind the frontiers are not compared")
-    return Report(str(path), outputs, tuple(ledger), tuple(notes))
+    since, rests_on = (earlier.until, earlier.rests_on) if earlier else (None, None)
+    return Report(str(run.folder.path), outputs, tuple(ledger), tuple(notes), since, rests_on)
 
 
-def _source_rows(log: SourceLog, until: int | None, ledger: list[LedgerLine]) -> tuple[SourceRows, int]:
-    """All logged rows, each compared with its checksum, and the sums that they must give; and how many of
-    them lie below `until`."""
-    rows = SourceRows()
-    count = used = 0
-    numbers: list[Any] = []
-    for part in log.parts():
-        table = log.read_part(part)
-        count += table.num_rows
-        numbers.append(table.column(SEQ).to_numpy())
-        used += int(np.count_nonzero(table.column(STIME).to_numpy() < until)) if until is not None else 0
-        if part.kind is Kind.PARQUET:
-            rows.files.append(str(part.path))
-        else:
-            rows.tables.append(table)
-    state, stream = log.state, log.stream
-    lost = state.ledger.lost(stream)
-    seqs = np.concatenate(numbers) if numbers else np.array([], dtype=np.int64)
-    in_order = int(np.count_nonzero(seqs == np.arange(len(seqs))))
-    by_reason = ", ".join(f"{row.count} {row.reason}" for row in state.ledger.rows())
-    ledger += [
-        LedgerLine(
-            f"input {stream}: rows read = logged + left out ({by_reason or 'none'})", count + lost, state.rows_read
-        ),
-        LedgerLine(f"input {stream}: rows logged, in unbroken order", in_order, state.rows),
-        LedgerLine(
-            f"input {stream}: rows rejected or refused, kept for inspection",
-            len(log.rejected),
-            lost - state.ledger.count(stream, Reason.DROPPED),
-        ),
-    ]
-    return rows, used
-
-
-def _count_lines(run: Counts, batch: Counts) -> list[LedgerLine]:
-    keys = sorted({*run, *batch})
+def _count_lines(run: Counts, batch: Counts, earlier: Counts) -> list[LedgerLine]:
+    keys = sorted({*run, *batch, *earlier})
     return [
         LedgerLine(
             f"box {box}: rows {reason}, in the run and in the batch run",
             run.get((box, reason), 0),
-            batch.get((box, reason), 0),
+            earlier.get((box, reason), 0) + batch.get((box, reason), 0),
         )
         for box, reason in keys
     ]
 
 
 def _output(
-    stream: str, schema: Schema, log: OutputLog | None, batch: BatchResult | None, ledger: list[LedgerLine]
+    stream: str,
+    schema: Schema,
+    run: Standing,
+    earlier: Verified | None,
+    batch: BatchResult | None,
+    ledger: list[LedgerLine],
 ) -> OutputReport:
+    log: OutputLog | None = run.outputs.get(stream)
     if log is None or log.frontier is None or batch is None:
         return OutputReport(stream, None, 0, 0, 0, 0, ())
-    ours = log.read(None, None)
-    ledger.append(LedgerLine(f"output {stream}: rows in its files, as committed", ours.num_rows, log.rows))
+    since, rows_before = (earlier.until, earlier.output_rows[stream]) if earlier else (None, 0)
+    ours = log.read(since, None)
+    what = f"output {stream}: rows in its files, as committed"
+    ledger.append(LedgerLine(what, rows_before + ours.num_rows, log.rows))
     theirs = batch_table(schema, batch.outputs.get(stream, []))
     theirs = theirs.filter(pc.less(theirs.column(0), log.frontier))
+    if since is not None:
+        theirs = theirs.filter(pc.greater_equal(theirs.column(0), since))
     found: Comparison = compare(ours, theirs)
     return OutputReport(
-        stream, log.frontier, ours.num_rows, theirs.num_rows, found.only_run, found.only_batch, found.first
+        stream, log.frontier, ours.num_rows, theirs.num_rows, found.only_run, found.only_batch, found.first, since
     )
 
 

@@ -7,7 +7,7 @@ import threading
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,6 +26,7 @@ from auroral.node.evaluator import Session
 from auroral.node.feeds import Given, make_feed
 from auroral.node.ranges import closed_until
 from auroral.node.runner import wall_clock
+from auroral.node.runstatus import nothing_taken
 from auroral.node.source import Source
 from auroral.node.verify import batch_table, source_rows
 
@@ -34,12 +35,14 @@ from auroral.node.verify import batch_table, source_rows
 class Batch:
     """What a batch run gave: rows of each output in canonical order, the stime first.
 
-    `until` is the boundary at the end of input; None where there was no row at all.
+    `until` is the boundary at the end of input; None where there was no row at all. `untaken` says of which inputs
+    every single row was left out.
     """
 
     tables: Mapping[str, pa.Table]
     ledger: Ledger
     until: int | None
+    untaken: tuple[str, ...] = ()
 
 
 def run_whole(
@@ -59,6 +62,7 @@ def run_whole(
             sources[given.stream] = source
             make_feed(source, inputs[given.stream], wall_clock).run(threading.Event(), _nobody_waits)
         result = _evaluated(checked, sources, session, flush, Path(scratch) / "batch")
+        result = replace(result, untaken=tuple(nothing_taken(sources.values())))
     owner = f"batch-{uuid.uuid4().hex[:12]}"
     for stream, path in outputs.items():
         _write(path, checked.streams[stream].schema, result.tables[stream], owner)

@@ -36,7 +36,7 @@ from auroral.reference.windows import EventTimeMachine, StimeMachine
 class Result:
     """Rows by stream: outputs in canonical order, other streams in processing order.
 
-    `ledger` counts the rows that a box let go, by (box, reason); the reasons are `late`, `ahead` and `shed`.
+    `ledger` counts the rows that a box let go, by (box, reason); the reasons are `late`, `ahead`, `shed` and `rejected`.
     """
 
     streams: Mapping[str, tuple[Row, ...]]

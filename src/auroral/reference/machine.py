@@ -12,6 +12,7 @@ from auroral.reference.rows import Row, Value
 LATE = "late"
 AHEAD = "ahead"
 SHED = "shed"
+REJECTED = "rejected"
 
 
 class Machine(Protocol):

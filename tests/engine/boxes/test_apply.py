@@ -10,6 +10,7 @@ from auroral.model.boxes.stateless import Filter
 from auroral.model.diagram import Box
 from auroral.model.errors import DiagramError
 from auroral.model.schema import schema
+from auroral.reference.apply import Stime
 from engine.evaluators import by_buckets
 from engine.running import checked_diagram, rows, run_all
 
@@ -143,3 +144,110 @@ def test_an_engine_goes_on_after_a_failed_range(spark, tmp_path):
         engine.evaluate(0, 40)
     well["fixed"] = True
     assert len(shown(engine.evaluate(0, 40).outputs["o"].load(engine.small.outputs[0]))) == len(GIVEN)
+
+
+# Stimes of other types, of other names, and those that no bucket gives
+
+
+def stamped(expression):
+    """The rows with another stime."""
+    return lambda frame: frame.selectExpr(f"{expression} AS stime", "v")
+
+
+def rows_stamped(stime):
+    """The same for the reference; `stime` gives that of a row, or None where it is NULL."""
+
+    def function(given):
+        found = [(stime(row), row.values) for row in given]
+        return [(Stime.NULL if at is None else at, values) for at, values in found]
+
+    return function
+
+
+@pytest.fixture(scope="module")
+def placed(spark, tmp_path_factory):
+    fields = schema("v int")
+    specs = {
+        # An identity, though as a timestamp.
+        "timestamps": (stamped("timestamp_micros(stime)"), 0, False, lambda row: row.stime),
+        "nulls": (stamped("IF(v = 2, NULL, stime)"), 0, False, lambda row: None if row.values[0] == 2 else row.stime),
+        "nulls free": (stamped("IF(v = 2, NULL, stime)"), 0, True, lambda r: None if r.values[0] == 2 else r.stime),
+        "nulls of a horizon": (
+            stamped("IF(v = 2, NULL, stime)"),
+            20,
+            False,
+            lambda row: None if row.values[0] == 2 else row.stime,
+        ),
+        "far": (stamped("stime + IF(v = 3, 1000, 0)"), 0, False, lambda row: row.stime + 1000 * (row.values[0] == 3)),
+        "before": (stamped("stime - IF(v = 3, 40, 0)"), 10, False, lambda row: row.stime - 40 * (row.values[0] == 3)),
+        # Given by the buckets that they lie in, which see the same rows: nothing is lost.
+        "moved on": (stamped("stime + 5"), 10, False, lambda row: row.stime + 5),
+    }
+    boxes = [Box(n, Apply(f, fields, past, free), ("s",), (n,)) for n, (f, past, free, _) in specs.items()]
+    functions = {n: rows_stamped(stime) for n, (_, _, _, stime) in specs.items()}
+    checked = checked_diagram({"s": "v int"}, boxes)
+    return run_all(spark, tmp_path_factory.mktemp("placed"), checked, {"s": GIVEN}, 60, functions)
+
+
+def test_a_timestamp_is_taken_for_what_it_says(placed):
+    assert placed.outputs["timestamps"] == [(1, 1), (1, 1), (12, 2), (38, 3), (39, None)]
+
+
+def test_results_without_a_bucket_are_rejected_and_counted(placed):
+    assert placed.outputs["nulls"] == placed.outputs["nulls free"] == [(1, 1), (1, 1), (38, 3), (39, None)]
+    assert placed.outputs["far"] == [(1, 1), (1, 1), (12, 2), (39, None)]
+    assert placed.ledger == {
+        ("nulls", "rejected"): 1,
+        ("nulls free", "rejected"): 1,
+        # Three buckets see the row, and each of them gives a result without stime.
+        ("nulls of a horizon", "rejected"): 3,
+        ("far", "rejected"): 1,
+        # Of the two buckets that see row 38, both put it before what they see.
+        ("before", "rejected"): 2,
+    }
+
+
+def test_results_of_other_buckets_are_not_rejected(placed):
+    assert placed.outputs["moved on"] == [(6, 1), (6, 1), (17, 2), (43, 3), (44, None)]
+
+
+def test_a_field_may_be_called_stime(spark, tmp_path):
+    """Then the stime is called __stime, on the way out as on the way in."""
+    fields = schema("stime timestamp, v int")
+    boxes = [
+        Box("same", Apply(lambda frame: frame, fields), ("s",), ("same",)),
+        Box("bare", Apply(lambda frame: frame.drop("__stime"), fields), ("s",), ("bare",)),
+        Box("other", Apply(lambda frame: frame, schema("v int")), ("s",), ("other",)),
+    ]
+    functions = {
+        "same": same_rows,
+        "bare": lambda given: [(None, row.values) for row in given],
+        "other": lambda given: [(row.stime, row.values[1:]) for row in given],
+    }
+    given = rows((1, 500, 1), (12, 600, 2))
+    checked = checked_diagram({"s": "stime timestamp, v int"}, boxes)
+    found = run_all(spark, tmp_path, checked, {"s": given}, 20, functions)
+    assert found.outputs["same"] == [(1, 500, 1), (12, 600, 2)]
+    assert found.outputs["bare"] == [(9, 500, 1), (19, 600, 2)]
+    assert found.outputs["other"] == [(1, 1), (12, 2)]
+
+
+@pytest.mark.parametrize("expression", ["CAST(stime AS DOUBLE)", "CAST(stime AS STRING)", "current_date()"])
+def test_a_stime_of_another_type_is_refused(spark, tmp_path, expression):
+    with pytest.raises(DiagramError, match=r"(?s)box 'mine'.*column 'stime' is a .*a long, in microseconds.*next: "):
+        run_apply(spark, tmp_path, Apply(stamped(expression), schema("v int")))
+
+
+def test_a_column_twice_is_refused(spark, tmp_path):
+    spec = Apply(lambda frame: frame.selectExpr("stime", "v", "stime"), schema("v int"))
+    with pytest.raises(DiagramError, match=r"box 'mine': its function gives the columns stime, v, stime, stime twice"):
+        run_apply(spark, tmp_path, spec)
+
+
+def test_many_calls_reject_as_few_do(spark, tmp_path):
+    """Behind CALLS_A_PLAN buckets, results are fetched in between."""
+    boxes = [Box("mine", Apply(stamped("IF(v = 2, NULL, stime)"), schema("v int")), ("s",), ("o",))]
+    checked = checked_diagram({"s": "v int"}, boxes)
+    found = by_buckets(spark, checked, {"s": GIVEN}, [0, 200], tmp_path)
+    assert found.outputs["o"] == [(1, 1), (1, 1), (38, 3), (39, None)]
+    assert found.ledger == {("mine", "rejected"): 1}

@@ -160,6 +160,7 @@ def survives(text: bytes | str) -> None:
     assert time.monotonic() - started < SECONDS
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @given(mangled())
 def test_mangled_files(text: bytes) -> None:
@@ -172,6 +173,7 @@ def test_any_text(text: bytes | str) -> None:
     survives(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

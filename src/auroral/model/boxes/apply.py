@@ -26,8 +26,10 @@ class TypedApply(TypedBox):
 class Apply:
     """`function(DataFrame, ...) -> DataFrame` over `past` microseconds before the bucket, and the bucket.
 
-    The result has the fields of `schema` and may have `stime`; without it, a result's stime is the bucket's
-    end - 1 us. `cut_free` promises that the function of many buckets at once gives the same rows as bucket by
+    The result has the fields of `schema` and may have `stime`, a long or a timestamp; without it, a result's stime is the
+    bucket's end - 1 us. Where a field is called `stime`, the stime of rows is called `__stime`, on the way in and out. Results
+    with a stime within `past` of the bucket are left to the buckets that they lie in; those with one further away, or with
+    none, are rejected and counted. `cut_free` promises that the function of many buckets at once gives the same rows as bucket by
     bucket (each result has a stime and depends only on rows within `past` before it), which lets it run at
     batch speed.
     """

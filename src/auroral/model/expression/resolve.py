@@ -9,6 +9,7 @@ from auroral.model.expression.functions import Function, Functions, default_func
 from auroral.model.expression.implied import NULL, BareNull, converted, padded, pair_types
 from auroral.model.expression.problems import ExpressionError, point
 from auroral.model.expression.scope import Scope
+from auroral.model.expression.sqlnames import judged
 from auroral.model.expression.syntax import Arrow, Binary, Call, Expr, If, Literal, Name, Node, Unary
 from auroral.model.expression.typed import (
     Choice,
@@ -35,10 +36,11 @@ from auroral.model.types import (
 def resolve(expr: Expr | SqlExpression, scope: Scope, functions: Functions | None = None) -> Typed:
     """The typed tree of an expression. Raises one ExpressionError with all that is wrong in it.
 
-    `functions` are the user's; by default those registered so far. An SqlExpression is returned as it is.
+    `functions` are the user's; by default those registered so far. Of an SqlExpression the names are looked up, and what
+    cannot stand in a box is refused.
     """
     if isinstance(expr, SqlExpression):
-        return expr
+        return judged(expr, scope)
     resolver = _Resolver(scope, default_functions() if functions is None else functions)
     root = resolver.visit(expr.root)
     if isinstance(root, BareNull):

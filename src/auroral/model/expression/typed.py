@@ -76,11 +76,24 @@ class Invoke:
 
 
 @dataclass(frozen=True, slots=True)
+class SqlColumn:
+    """A field that an SqlExpression reads; its name is text[at:end]."""
+
+    at: int
+    end: int
+    field: FieldRef
+
+
+@dataclass(frozen=True, slots=True)
 class SqlExpression:
-    """Spark SQL with a declared type. It cannot be looked into without Spark: the engine checks it."""
+    """Spark SQL with a declared type, to which the result is cast.
+
+    Once resolved, it knows which fields it reads; what only Spark can judge, the engine has judged before a run begins.
+    """
 
     type: FieldType
     text: str
+    columns: tuple[SqlColumn, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -135,8 +148,10 @@ def user_functions(root: Typed) -> tuple[Function, ...]:
 
 
 def fields_read(root: Typed) -> frozenset[tuple[str | None, str]]:
-    """The (qualifier, name) of every field in it, `stime` included. Nothing is known of an SqlExpression."""
-    return frozenset((n.qualifier, n.name) for n in walk(root) if isinstance(n, FieldRef))
+    """The (qualifier, name) of every field in it, `stime` included."""
+    read = [n for n in walk(root) if isinstance(n, FieldRef)]
+    read += [column.field for n in walk(root) if isinstance(n, SqlExpression) for column in n.columns]
+    return frozenset((field.qualifier, field.name) for field in read)
 
 
 def bare_field(root: Typed) -> FieldRef | None:

@@ -1,0 +1,44 @@
+"""Boxes that leave rows out by a hash, in SQL: the same rows on every replica, and all of them counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from auroral.engine.sqltext import STIME, Cte, columns, falls_below, floor_div, quoted, select, string_literal
+from auroral.model.boxes.drop import TypedRandomDrop, TypedWindowDrop
+from auroral.model.checking import CheckedBox
+
+if TYPE_CHECKING:
+    from auroral.engine.compile import Compiler
+
+
+def random_drop(compiler: Compiler, checked: CheckedBox, typed: TypedRandomDrop) -> list[Cte]:
+    """A row's fate hangs on its values and its ordinal among equal ones."""
+    (source,), (target,) = checked.box.inputs, checked.box.outputs
+    names = columns(compiler.stream(source).schema.names)
+    order = ", ".join(c.name for c in compiler.order(source) if source in compiler.ordered) or "0"
+    equal = ", ".join([STIME, *names])
+    ordinal = f"CAST(row_number() OVER (PARTITION BY {equal} ORDER BY {order}) - 1 AS BIGINT) AS __n"
+    numbered = f"{checked.box.name}@numbered"
+    hashed = f"xxhash64({', '.join([string_literal(typed.seed), STIME, *names, '__n'])})"
+    dropped = falls_below(hashed, typed.rate)
+    compiler.count(checked, "shed", numbered, dropped)
+    kept = columns(c.name for c in compiler.columns(target))
+    return [
+        Cte(numbered, select([*columns(c.name for c in compiler.columns(source)), ordinal], quoted(source))),
+        Cte(target, select(kept, quoted(numbered), f"WHERE NOT {dropped}")),
+    ]
+
+
+def window_drop(compiler: Compiler, checked: CheckedBox, typed: TypedWindowDrop) -> list[Cte]:
+    """A row goes where all windows that it lies in go: windows are dropped whole, in batches."""
+    (source,), (target,) = checked.box.inputs, checked.box.outputs
+    moved = f"{STIME} - {typed.phase}L" if typed.phase else STIME
+    first = floor_div(f"{moved} - {typed.size}L", typed.advance) + " + 1"
+    last = floor_div(moved, typed.advance)
+    hashed = f"xxhash64({', '.join([string_literal(typed.seed), *columns(typed.group_by), 'm'])})"
+    batches = f"sequence({floor_div(first, typed.batch)}, {floor_div(last, typed.batch)})"
+    dropped = f"forall({batches}, m -> {falls_below(hashed, typed.rate)})"
+    compiler.count(checked, "shed", source, dropped)
+    items = [*compiler.head(source, target), *columns(compiler.stream(source).schema.names)]
+    return [Cte(target, select(items, quoted(source), f"WHERE NOT {dropped}"))]

@@ -1,0 +1,103 @@
+"""Spark's judgement of `sql()` expressions, before a run reads its first row.
+
+What the model can see in the text is refused by `check`. Unknown functions, wrong arguments and types that cannot be cast
+only Spark knows: each expression is analysed by itself over empty relations, so that what is wrong names its box.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from auroral.engine.expression import to_sql
+from auroral.engine.session import is_remote
+from auroral.engine.sqltext import STIME, quoted
+from auroral.model.checking import Checked, CheckedBox
+from auroral.model.errors import DiagramError, Problem
+from auroral.model.expression import SqlExpression
+from auroral.model.schema import Schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_SIDES = {"left": 0, "right": 1}
+
+
+def sql_expressions(checked: Checked) -> list[tuple[CheckedBox, SqlExpression]]:
+    return [(box, e) for box in checked.boxes for e in box.typed.expressions() if isinstance(e, SqlExpression)]
+
+
+def judge(spark: SparkSession, checked: Checked) -> None:
+    """Raise one DiagramError with all that Spark has against the diagram's SQL expressions."""
+    problems = []
+    with _quiet():
+        for box, expression in sql_expressions(checked):
+            schemas = [checked.streams[stream].schema for stream in box.box.inputs]
+            problem = _problem(spark, box, expression, schemas)
+            if problem is not None:
+                problems.append(problem)
+    if problems:
+        raise DiagramError(problems)
+
+
+def _problem(spark: SparkSession, box: CheckedBox, given: SqlExpression, schemas: Sequence[Schema]) -> Problem | None:
+    from pyspark.errors import AnalysisException
+
+    what = f"box {box.box.name!r}: Spark refuses the SQL expression {given.text!r}, declared {given.type}"
+    try:
+        frame = spark.sql(_statement(given, schemas))
+        # Spark Connect analyses only when it is asked something.
+        assert frame.schema
+    except AnalysisException as error:
+        return Problem(
+            f"{what}: {_first_sentence(str(error))}",
+            box.box.place,
+            allowed="an expression of Spark SQL over fields of the row, of a type that can be cast to the declared one",
+            next_step="see Spark's SQL functions; those of auroral.function are for Auroral's own language only",
+        )
+    if is_remote(spark) or _is_repeatable(frame):
+        return None
+    return Problem(
+        f"{what}: it is not a function of the row alone",
+        box.box.place,
+        allowed="no clock, no random source, no other rows",
+    )
+
+
+def _statement(given: SqlExpression, schemas: Sequence[Schema]) -> str:
+    def column(qualifier: str | None, name: str) -> str:
+        found = [i for i, schema in enumerate(schemas) if schema.get(name) is not None]
+        at = _SIDES[qualifier] if qualifier is not None else found[0] if found else 0
+        hidden = name == "stime" and schemas[at].get(name) is None
+        return f"r{at}.{STIME if hidden else quoted(name)}"
+
+    relations = []
+    for number, schema in enumerate(schemas):
+        fields = [f"CAST(NULL AS {f.type.spark}) AS {quoted(f.name)}" for f in schema.fields]
+        relations.append(f"(SELECT {', '.join([f'CAST(NULL AS BIGINT) AS {STIME}', *fields])} WHERE FALSE) r{number}")
+    return f"SELECT {to_sql(given, column)} AS x FROM {' CROSS JOIN '.join(relations)}"
+
+
+def _first_sentence(message: str) -> str:
+    """What Spark says, without the name of the error class, its code, and the plan or statement that follows."""
+    said = message.strip().split(" SQLSTATE")[0].splitlines()[0]
+    return said.partition("] ")[2] if said.startswith("[") else said
+
+
+def _is_repeatable(frame: DataFrame) -> bool:
+    plan = frame._jdf.queryExecution().analyzed()
+    return bool(plan.deterministic()) and plan.nodeName() == "Project"
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """pyspark logs each refused statement with a stack trace; what is wrong is said by our own error."""
+    logger = logging.getLogger("SQLQueryContextLogger")
+    before = logger.disabled
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = before

@@ -1,0 +1,145 @@
+"""Which part of a run is to be compared, and what is recorded of it afterwards.
+
+A piece begins where the last verification ended, at stime V. Its batch run reads rows from one horizon before V on. With
+folds it takes up the state at a stime S one horizon before V, and reads rows from one horizon before S on; that state
+came out of the earlier batch run, so that a piece rests on nothing that the run itself computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from auroral.edge.durable import StorageError
+from auroral.engine.batch import Piece, SourceRows, fold_states
+from auroral.node import verified
+from auroral.node.evaluator import Session
+from auroral.node.ranges import piece_start
+from auroral.node.standing import Standing
+from auroral.node.verified import Link, Logged, Verified, VerifiedError
+from auroral.node.verifylock import alone
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What to compare: all of a run, or the `piece` that follows what was verified `earlier`."""
+
+    earlier: Verified | None = None
+    piece: Piece | None = None
+    note: str | None = None
+
+
+def stretch_of(run: Standing, since_last: bool) -> Stretch:
+    """The whole run, unless only what is new is asked for, or what is old was pruned."""
+    if run.kept_from is None and not since_last:
+        return Stretch()
+    earlier = verified.load(run.folder)
+    if earlier is None:
+        if run.kept_from is not None:
+            raise _record_missing(run)
+        return Stretch(note="this run was never verified before: all of it was compared")
+    if run.limits.folds and not run.limits.restorable:
+        return Stretch(note="a fold reads windows over another fold's results: all of the run was compared")
+    _must_follow(run, earlier)
+    folds_from, begin = piece_start(earlier.start, earlier.until, run.limits)
+    _must_be_kept(run, begin)
+    piece = Piece(begin, earlier.until)
+    if run.limits.folds:
+        piece = Piece(begin, earlier.until, folds_from, verified.load_state(run.folder, earlier))
+    note = None
+    if run.kept_from is not None:
+        note = f"rows before stime {run.kept_from} were pruned: what they gave cannot be compared again"
+    return Stretch(earlier, piece, note)
+
+
+def record(
+    session: Session, run: Standing, stretch: Stretch, rows: Mapping[str, SourceRows], lock: int | None, scratch: Path
+) -> str | None:
+    """After everything was found equal: note down up to where, and what the next piece needs. Gives why it could not."""
+    account, earlier = run.account, stretch.earlier
+    if earlier is not None and earlier.until == account.frontier:
+        return None
+    if account.start is None or account.frontier is None or not run.settled:
+        return "this verification was not recorded: the run was cut off between an output and its counts"
+    if lock is None:
+        return "this verification was not recorded: the folder cannot be written"
+    state_at, state = _state(session, run, stretch, rows, scratch)
+    if not alone(lock):
+        return "this verification was not recorded: another process verifies this folder too"
+    link = Link(account.frontier, datetime.now(UTC).isoformat(timespec="seconds"), *_versions())
+    found = Verified(
+        run.folder.settings.run,
+        account.start,
+        account.frontier,
+        account.rows_in,
+        account.counts,
+        {stream: log.rows for stream, log in run.outputs.items()},
+        {stream: Logged(log.next_number, log.state.rows, log.state.rows_read) for stream, log in run.sources.items()},
+        (link,) if earlier is None else earlier.followed_by(link),
+        state_at,
+        None if state is None else verified.hash_of(state),
+    )
+    try:
+        verified.save(run.folder, found, state)
+    except StorageError as error:
+        return f"this verification was not recorded: {error}"
+    return None
+
+
+def _state(
+    session: Session, run: Standing, stretch: Stretch, rows: Mapping[str, SourceRows], scratch: Path
+) -> tuple[int | None, bytes | None]:
+    """Where the next piece takes up fold state, and that state; nothing where folds begin there or there are none."""
+    start, frontier = run.account.start, run.account.frontier
+    assert start is not None and frontier is not None
+    at, _ = piece_start(start, frontier, run.limits)
+    if not run.limits.snapshots or at == start:
+        return None, None
+    piece = stretch.piece or Piece(start, start, folds_from=start)
+    if at == piece.folds_from:
+        return at, piece.states
+    return at, fold_states(session, run.folder.checked, rows, piece, at, scratch)
+
+
+def _versions() -> tuple[str, str]:
+    return _version("auroral"), _version("pyspark")
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def _must_follow(run: Standing, earlier: Verified) -> None:
+    """Refuse a record that speaks of more than the run has."""
+    frontiers = [run.account.frontier, *(log.frontier for log in run.outputs.values())]
+    if run.account.start != earlier.start or any(f is None or f < earlier.until for f in frontiers):
+        raise VerifiedError(
+            f"{run.folder.verified} says that the run was verified up to stime {earlier.until}, but the run is only at "
+            f"{min((f for f in frontiers if f is not None), default=None)}\n"
+            "    allowed: a run that has gone on since it was verified\n"
+            "    next: restore the whole run folder from one copy; or, if nothing was pruned, remove verified.json and "
+            "compare the whole run: auroral verify RUN_FOLDER"
+        )
+
+
+def _must_be_kept(run: Standing, begin: int) -> None:
+    if run.kept_from is not None and begin < run.kept_from:
+        raise VerifiedError(
+            f"{run.folder.verified} needs rows from stime {begin} on, but rows before {run.kept_from} were pruned\n"
+            "    allowed: the record of the verification before the folder was pruned, or of a later one\n"
+            "    next: restore verified.json and verified/ from a newer copy"
+        )
+
+
+def _record_missing(run: Standing) -> VerifiedError:
+    return VerifiedError(
+        f"rows before stime {run.kept_from} were pruned, and {run.folder.verified} is missing: it says on what the rest "
+        "can be verified\n    allowed: a pruned run folder with the record of its last verification\n"
+        "    next: restore verified.json and verified/ from a copy"
+    )

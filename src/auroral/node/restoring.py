@@ -1,0 +1,39 @@
+"""How an engine that knows nothing is brought to a run's frontier: from where, and with which fold state."""
+
+from __future__ import annotations
+
+from auroral.node import verified
+from auroral.node.ranges import Limits, Rebuild, rebuild
+from auroral.node.runfolder import RunFolder, RunFolderError
+from auroral.node.snapshots import Snapshots
+
+
+def restore(
+    folder: RunFolder, start: int, frontier: int, limits: Limits, snapshots: Snapshots, kept_from: int | None
+) -> tuple[Rebuild, bytes | None]:
+    """The plan, and the state to load at its snapshot. Rows before `kept_from` may have been pruned."""
+    states = snapshots.readable(snapshots.stimes()) if limits.snapshots else {}
+    if limits.snapshots and kept_from is not None:
+        states = _verified_state(folder, snapshots.notes) | states
+    plan = rebuild(start, frontier, limits, states, kept_from)
+    if kept_from is not None and plan.begin < kept_from:
+        told = "".join(f"\n    {note}" for note in snapshots.notes)
+        raise RunFolderError(
+            f"{folder.path} cannot go on: rows before stime {kept_from} were pruned, and no fold state is there to go on "
+            f"from{told}\n    allowed: a pruned run folder with verified.json and verified/, or with its state/\n"
+            "    next: restore these from a copy, or start a new run folder from the original input"
+        )
+    return plan, None if plan.snapshot is None else states[plan.snapshot]
+
+
+def _verified_state(folder: RunFolder, notes: list[str]) -> dict[int, bytes]:
+    """The state of the last verification: what was pruned was pruned up to there."""
+    try:
+        found = verified.load(folder)
+        state = None if found is None else verified.load_state(folder, found)
+    except verified.VerifiedError as error:
+        notes.append(str(error).splitlines()[0])
+        return {}
+    if found is None or found.state_at is None or state is None:
+        return {}
+    return {found.state_at: state}

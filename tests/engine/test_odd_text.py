@@ -1,0 +1,59 @@
+"""Texts and names that could be taken for parts of a statement: they are text, on every path."""
+
+from __future__ import annotations
+
+import pytest
+
+import auroral
+from auroral.model.boxes.drop import RandomDrop
+from auroral.model.errors import DiagramError, Place
+from engine.diagrams import ODD, ODD_NAMES
+from engine.evaluators import assert_same, by_batch, by_buckets, by_reference
+from engine.running import rows
+
+pytestmark = pytest.mark.spark
+
+UNTIL = 20
+
+
+def odd_diagram():
+    d = auroral.diagram("odd", bucket="10us")
+    fields = {"t": "long", "host": "string", **dict.fromkeys(ODD_NAMES, "int")}
+    given = d.input("in:lo", fields, stime="t", unit="us")
+    hit = given.filter("hit:hi", " or ".join(f"host = '{text}'" for text in ODD))
+    hit.output()
+    hit.aggregate("sum AS x", {":hi": "count()", "g0": "max(host)"}, window="20us", advance="10us", by=ODD[:1]).output()
+    hit.map("tagged`", {name: f"'{text}'" for name, text in zip(ODD_NAMES, ODD[::-1], strict=False)}).output()
+    (kept,) = d.add(":first(sum AS x)", RandomDrop(0.5), (hit,), ("kept",), Place())
+    kept.output()
+    return d.check()
+
+
+def test_odd_texts_are_texts(spark, tmp_path):
+    checked = odd_diagram()
+    hosts = [*ODD, "db:lox", "other"]
+    given = {"in:lo": rows(*((i, i, host, *range(len(ODD_NAMES))) for i, host in enumerate(hosts)))}
+    expected = by_reference(checked, given, UNTIL)
+    assert len(expected.outputs["hit:hi"]) == len(ODD)
+    assert_same(expected, by_buckets(spark, checked, given, [0, 10, 20], tmp_path / "small"))
+    assert_same(expected, by_buckets(spark, checked, given, [0, 10, 20], tmp_path / "large", small_limit=0))
+    assert_same(expected, by_batch(spark, checked, given, UNTIL, tmp_path / "batch"))
+
+
+def test_names_with_variables_are_refused():
+    with pytest.raises(DiagramError, match="stands for variables"):
+        auroral.diagram("odd").input("in", {"${user.name}": "int"})
+
+
+@pytest.mark.parametrize("kind", ["field", "stream", "box"])
+def test_names_with_control_characters_are_refused(kind):
+    names = {"field": "x", "stream": "in", "box": "b"} | {kind: "a\x00lo\x00"}
+
+    def checked():
+        d = auroral.diagram("odd", bucket="10us")
+        given = d.input(names["stream"], {names["field"]: "int"})
+        given.filter(names["box"], "stime > 0").output()
+        return d.check()
+
+    with pytest.raises(DiagramError, match="control characters"):
+        checked()

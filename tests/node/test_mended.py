@@ -1,0 +1,151 @@
+"""A function that was mended goes on in the same run: stored, and noted from which stime on it holds."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import auroral
+from auroral.model.checking import Checked
+from auroral.node.functionwords import function_words
+from auroral.node.runfolder import RunFolder, RunFolderError
+from auroral.node.runner import Runner
+from auroral.node.storeddiagram import load_diagram, replaced_notes
+from node.running import B, PassOn, rows
+
+FACTOR = 2
+
+
+def scaled(value: int) -> int:
+    return value * FACTOR
+
+
+def checked(function: Callable[..., Any], condition: str = "v >= 0") -> Checked:
+    d = auroral.diagram("d", bucket="1s")
+    s = d.input("s0", "ts long, v long", stime="ts", unit="us").filter("f", condition)
+    s.apply("g", function, schema="ts long, v long").output("out")
+    return d.check()
+
+
+def first(df: Any) -> Any:
+    return df.where("1 / 0 > 1")
+
+
+def mended(df: Any) -> Any:
+    return df.where("v > 1")
+
+
+def applied(helper: Callable[[Any], Any]) -> Checked:
+    """Diagrams with the same words, whatever the function in them calls."""
+    return checked(lambda df: helper(df))
+
+
+def begun(folder: Path) -> None:
+    runner = Runner(RunFolder.claim(folder, applied(first), {}, {}, False), PassOn)
+    runner.sources["s0"].take(rows(1.5, 2.5, 3.5), 0)
+    runner.request_stop()
+    runner.run()
+
+
+def test_a_mended_function_is_stored_with_the_stime_from_which_it_holds(tmp_path: Path) -> None:
+    begun(tmp_path / "run")
+    with RunFolder.claim(tmp_path / "run", applied(mended), {}, {}, False):
+        pass
+    (note,) = replaced_notes(tmp_path / "run")
+    assert f"stime {3 * B}" in note and "diagram-1.pickle" in note
+    stored = load_diagram(tmp_path / "run")
+    assert function_words(stored) == function_words(applied(mended))
+    runner = Runner(RunFolder.claim(tmp_path / "run", stored, {}, {}, False), PassOn)
+    assert note in runner.status().notes
+    runner.close()
+    assert len(replaced_notes(tmp_path / "run")) == 1, "the stored diagram is what it is"
+
+
+def test_mending_that_was_interrupted_keeps_the_first_functions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(tmp_path / "run")
+    before = (tmp_path / "run/diagram.pickle").read_bytes()
+
+    def cut(*_: object, **__: object) -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("auroral.node.storeddiagram.json.dumps", cut)
+        with pytest.raises(KeyboardInterrupt):
+            RunFolder.claim(tmp_path / "run", applied(mended), {}, {}, False)
+    RunFolder.claim(tmp_path / "run", applied(mended), {}, {}, False).close()
+    assert (tmp_path / "run/diagram-1.pickle").read_bytes() == before
+    assert len(replaced_notes(tmp_path / "run")) == 1
+
+
+def test_the_same_functions_are_not_stored_again(tmp_path: Path) -> None:
+    begun(tmp_path / "run")
+    before = (tmp_path / "run/diagram.pickle").read_bytes()
+    for again in (applied(first), load_diagram(tmp_path / "run")):
+        RunFolder.claim(tmp_path / "run", again, {}, {}, False).close()
+    assert (tmp_path / "run/diagram.pickle").read_bytes() == before
+    assert replaced_notes(tmp_path / "run") == []
+
+
+def test_other_words_are_refused_and_the_error_says_what_is_possible(tmp_path: Path) -> None:
+    begun(tmp_path / "run")
+    with pytest.raises(RunFolderError, match=r"(?s)another diagram.*next: .*only functions may be mended"):
+        RunFolder.claim(tmp_path / "run", checked(mended, "v > 5"), {}, {}, False)
+
+
+def test_words_of_functions_follow_what_they_do_and_not_where_they_stand() -> None:
+    def one(df: Any) -> Any:
+        return scaled(df)
+
+    same = [function_words(checked(one)), function_words(checked(one))]
+    assert same[0] == same[1]
+    limit = 5
+    assert function_words(checked(lambda df: df.limit(limit))) == function_words(checked(lambda df: df.limit(limit)))
+    other = 6
+    assert function_words(checked(lambda df: df.limit(limit))) != function_words(checked(lambda df: df.limit(other)))
+    assert function_words(checked(lambda df: df.limit(5))) != function_words(checked(lambda df: df.limit(6)))
+
+
+def test_functions_that_are_called_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = function_words(checked(lambda df: scaled(df)))
+    monkeypatch.setattr(sys.modules[__name__], "FACTOR", 3)
+    assert function_words(checked(lambda df: scaled(df))) != before
+
+
+PROGRAM = """
+import sys
+import auroral
+from auroral.node.functionwords import function_words
+
+def helper(df):
+    return df.where("v in (1, 2)") if "v" in {"v", "w", "x"} else df
+
+d = auroral.diagram("d", bucket="1s")
+s = d.input("s0", "ts long, v long", stime="ts", unit="us")
+s.apply("g", lambda df: helper(df), schema="ts long, v long").output("out")
+sys.stdout.write(function_words(d.check()))
+"""
+
+
+def test_words_of_functions_are_the_same_in_every_process() -> None:
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(found) == 1 and found != {""}
+
+
+def test_a_folder_from_before_functions_were_noted_is_taken_as_it_is(tmp_path: Path) -> None:
+    begun(tmp_path / "run")
+    path = tmp_path / "run/run.json"
+    stored = json.loads(path.read_text())
+    del stored["functions"]
+    path.write_text(json.dumps(stored))
+    RunFolder.claim(tmp_path / "run", applied(first), {}, {}, False).close()

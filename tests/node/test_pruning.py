@@ -1,0 +1,201 @@
+"""`prune` on its own, without Spark: what it refuses, what it leaves, and that the run goes on from that."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import auroral
+from auroral.cli import main
+from auroral.edge.durable import InUse
+from auroral.model.errors import AuroralError
+from auroral.node import pruning, verified
+from auroral.node.account import Account
+from auroral.node.outputlog import OutputLog
+from auroral.node.runfolder import RunFolder
+from auroral.node.standing import Standing
+from auroral.node.verified import Link, Logged, Verified, VerifiedError
+from auroral.node.verifylock import verifying
+from node import test_kill
+from node.killing import child, kill_when
+from node.running import B, PassOn, rows, runner_in
+
+
+def diagram() -> "auroral.Checked":
+    d = auroral.diagram("d", bucket="1s")
+    one = d.input("one", "ts long, v long", stime="ts", unit="us")
+    two = d.input("two", "ts long, v long", stime="ts", unit="us")
+    one.union("both", two).output("out")
+    return d.check()
+
+
+def go_on(folder: Path, begin: int, end: int) -> PassOn:
+    engine = PassOn()
+    runner = runner_in(folder, diagram(), engine)
+    for second in range(begin, end):
+        for source in runner.sources.values():
+            source.take(rows(second, second + 0.5), 0)
+    runner.request_stop()
+    runner.run()
+    return engine
+
+
+def found_equal(folder: Path) -> None:
+    """Record what a verification would, at where the run stands."""
+    run = Standing.look(RunFolder.look(folder))
+    assert run.account.start is not None and run.account.frontier is not None
+    logged = {s: Logged(log.next_number, log.state.rows, log.state.rows_read) for s, log in run.sources.items()}
+    record = Verified(
+        run.folder.settings.run,
+        run.account.start,
+        run.account.frontier,
+        run.account.rows_in,
+        run.account.counts,
+        {stream: log.rows for stream, log in run.outputs.items()},
+        logged,
+        (Link(run.account.frontier, "2026-03-01T12:00:00+00:00", "0.1", "4.3"),),
+    )
+    verified.save(run.folder, record, None)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A run up to second 19."""
+    go_on(tmp_path / "run", 0, 20)
+    return tmp_path / "run"
+
+
+def out(folder: Path) -> list[int]:
+    log = OutputLog.look(folder / "outputs" / "out.parquet", diagram().streams["out"].schema)
+    stimes: list[int] = log.read().column(0).cast("int64").to_pylist()
+    return stimes
+
+
+def expected(end: int) -> list[int]:
+    return sorted(2 * [s * B // 2 for s in range(2 * end)])
+
+
+def test_only_what_was_verified_goes_and_the_run_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found_equal(folder)
+    go_on(folder, 20, 25)
+    outputs = sorted(folder.glob("outputs/*/*"))
+    assert main(["prune", str(folder)]) == 0
+    told = capsys.readouterr().out
+    assert "input one: " in told and "rows before stime 18000000 are gone, the run is verified up to 19000000" in told
+    assert sorted(folder.glob("outputs/*/*")) == outputs
+    run = Standing.look(RunFolder.look(folder))
+    assert run.kept_from == 18 * B
+    assert all(min(log.read().column(0).to_pylist()) == 18 * B for log in run.sources.values())
+    engine = go_on(folder, 25, 30)
+    assert engine.calls[0][0] == 23 * B, "one horizon before the frontier"
+    assert out(folder) == expected(29)
+    assert main(["prune", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["freed"] == 0, "nothing was verified since"
+
+
+def test_a_run_that_was_never_verified_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prune", str(folder)]) == 1
+    told = capsys.readouterr().err
+    assert "was never verified" in told and f"next: auroral verify {folder}" in told
+    assert main(["prune", str(folder / "nowhere")]) == 1
+
+
+def test_a_folder_that_is_in_use_is_refused(folder: Path) -> None:
+    found_equal(folder)
+    with RunFolder.resume(folder), pytest.raises(InUse, match="by another process"):
+        auroral.prune(folder)
+    with verifying(folder), verifying(folder), pytest.raises(InUse, match="is being verified"):
+        auroral.prune(folder)
+    with pruning.pruning(folder), pytest.raises(InUse, match="is being pruned"), verifying(folder):
+        pass
+    assert auroral.prune(folder).freed > 0
+
+
+def _other_run(folder: Path) -> None:
+    settings = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(settings | {"run": "another"}))
+
+
+def _put_back(folder: Path) -> None:
+    account = json.loads((folder / "ledger.json").read_text())
+    (folder / "ledger.json").write_text(json.dumps(account | {"frontier": 5 * B}))
+
+
+def _changed(folder: Path) -> None:
+    record = (folder / "verified.json").read_text()
+    (folder / "verified.json").write_text(record.replace('"until": 19000000', '"until": 29000000', 1))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [(_other_run, "of another run"), (_put_back, "parts of it were put back"), (_changed, "checksum does not match")],
+)
+def test_a_record_that_does_not_fit_is_refused(folder: Path, change: Callable[[Path], None], told: str) -> None:
+    found_equal(folder)
+    change(folder)
+    with pytest.raises(AuroralError, match=told):
+        auroral.prune(folder)
+
+
+def test_interrupted_between_two_inputs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found_equal(folder)
+    real, pruned = pruning.prune_log, []
+
+    def first_only(*given: object) -> int:
+        if pruned:
+            raise KeyboardInterrupt
+        pruned.append(given)
+        return real(*given)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pruning, "prune_log", first_only)
+        with pytest.raises(KeyboardInterrupt):
+            auroral.prune(folder)
+    bases = [log.base.first for log in Standing.look(RunFolder.look(folder)).sources.values()]
+    assert bases[0] > bases[1] == 0
+    go_on(folder, 20, 25)
+    assert out(folder) == expected(24)
+    found = auroral.prune(folder)
+    assert found.inputs["one"] == 0 and found.inputs["two"] > 0
+
+
+def test_the_record_comes_back_as_it_was(folder: Path) -> None:
+    found_equal(folder)
+    looked = RunFolder.look(folder)
+    record = verified.load(looked)
+    assert record is not None and verified.load_state(looked, record) is None
+    assert (record.until, record.rows_in, record.output_rows) == (19 * B, 76, {"out": 76})
+    assert record.counts == Account.load(looked.account).counts == {("box", "late"): 76}
+    later = Link(25 * B, "2026-03-02T12:00:00+00:00", "0.1", "4.3")
+    assert [link.pieces for link in record.followed_by(later)] == [2]
+    newer = Link(25 * B, "2026-03-02T12:00:00+00:00", "0.2", "4.3")
+    assert record.followed_by(newer) == (*record.chain, newer)
+    (folder / "verified.json").write_text("{")
+    with pytest.raises(VerifiedError, match="cannot be read"):
+        verified.load(looked)
+
+
+@pytest.mark.slow
+def test_killed_after_it_was_pruned(tmp_path: Path) -> None:
+    data, target, folder = tmp_path / "s.jsonl", tmp_path / "out.csv", tmp_path / "run"
+    test_kill.write_rows(data)
+    # Many small records, so that there is something to prune.
+    program = "from auroral.node import feeds\nfeeds.BATCH_ROWS = 50\n" + test_kill.PASS_ON
+    arguments = (str(folder), str(data), str(target))
+    freed: list[int] = []
+    for _ in range(8):
+        assert kill_when(child(program, *arguments), lines=4)
+        # Left to chance: a run that was cut off between an output and its counts is not recorded.
+        if Standing.look(RunFolder.look(folder)).settled:
+            found_equal(folder)
+            freed.append(auroral.prune(folder).freed)
+        if len(freed) == 2:
+            break
+    assert len(freed) == 2 and sum(freed) > 0
+    last = child(program, *arguments)
+    last.communicate(timeout=120)
+    assert last.returncode == 0
+    lines = target.read_text().splitlines()[1:]
+    assert [line.split(",")[2] for line in lines] == [str(i) for i in range(test_kill.ROWS)]
+    assert Account.load(folder / "ledger.json").rows_in == test_kill.ROWS
