@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import pyarrow as pa
 from auroral.engine.arrowrows import as_declared
 from auroral.engine.failures import UserCodeFailed, described
 from auroral.engine.relations import stream_columns
-from auroral.engine.sqltext import STIME, Column, order_column, quoted
+from auroral.engine.sqltext import STIME, Column, floor_div, order_column, quoted
 from auroral.model.boxes.apply import TypedApply
 from auroral.model.errors import DiagramError, Problem
 from auroral.model.types import FieldType, Kind
@@ -63,16 +64,29 @@ class ApplyBox:
     def _given(self, statement: Statement, lo: int, hi: int) -> Any:
         if self.typed.cut_free:
             return self._call(statement, lo, hi)
-        starts = range(lo, hi, self.bucket)
+        starts: Sequence[int] = range(lo, hi, self.bucket)
         if len(starts) <= CALLS_A_PLAN:
             return self._union(statement, starts)
         # One plan of thousands of calls would outgrow Spark's optimiser: some calls at a time, their results put together.
+        starts = self._with_rows(statement, starts)
         tables = [
             self._union(statement, starts[i : i + CALLS_A_PLAN]).toArrow() for i in range(0, len(starts), CALLS_A_PLAN)
         ]
         columns = (*stream_columns(self.typed.outputs[0], self.ordered), Column(_REJECTED, "BOOLEAN"))
         together = pa.concat_tables([as_declared(table, columns) for table in tables])
         return statement("SELECT 1").sparkSession.createDataFrame(together)
+
+    def _with_rows(self, statement: Statement, starts: Sequence[int]) -> Sequence[int]:
+        """The buckets that have a row in their horizon; one of them at least, for the columns of its result."""
+        number = floor_div(STIME, self.bucket)
+        each = " UNION ".join(f"SELECT {number} AS bucket FROM {relation}" for relation in self.relations)
+        filled = sorted(statement(each).toArrow().column("bucket").to_pylist())
+
+        def has_rows(start: int) -> bool:
+            at = bisect_left(filled, (start - self.typed.past) // self.bucket)
+            return at < len(filled) and filled[at] <= start // self.bucket
+
+        return [start for start in starts if has_rows(start)] or starts[:1]
 
     def _union(self, statement: Statement, starts: Sequence[int]) -> Any:
         parts = [self._call(statement, start, start + self.bucket) for start in starts]

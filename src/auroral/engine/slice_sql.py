@@ -114,30 +114,42 @@ def _results_and_slices(box: Aggregation, typed: TypedStimeAggregate, slicing: S
 
 def _large_form(box: Aggregation, typed: TypedStimeAggregate, slicing: Slicing) -> list[Cte]:
     lo_cell, hi_cell = cell_slots(box.box)
-    # What is stored for later windows is made from the newest cells alone, so that catching up does not make all twice.
-    recent = f"{box.step('cells')} WHERE __i > {hi_cell} - {2 * slicing.length}"
+    # What is stored for later windows is made from the newest rows alone, so that catching up does not make all twice.
+    newest = f"{STIME} >= ({hi_cell} - {2 * slicing.length - 1}) * {slicing.unit}L + {slicing.phase}L"
     return [
         box.cte("cells", _cells(box, slicing, lo_cell)),
-        box.cte("new", _nodes(box, box.step("cells"), slicing, lo_cell, hi_cell)),
+        box.cte("new", _new_nodes(box, slicing, lo_cell, hi_cell)),
         box.cte("all", _with_stored(box, box.step("new"), lo_cell)),
         box.cte("windows", _windows(box, slicing, lo_cell, hi_cell)),
-        box.cte("recent", _nodes(box, recent, slicing, lo_cell, hi_cell)),
+        box.cte("recent cells", _cells(box, slicing, lo_cell, newest)),
+        box.cte("recent", _nodes(box, box.step("recent cells"), slicing, lo_cell, hi_cell)),
         box.cte("recent all", _with_stored(box, box.step("recent"), lo_cell)),
         box.cte("slices", _stored(box, slicing, lo_cell, hi_cell)),
         _results(box, typed, slicing),
     ]
 
 
-def _cells(box: Aggregation, slicing: Slicing, lo_cell: str) -> str:
-    rows = box.rows(f"{_cell(slicing)} AS __i")
+def _cells(box: Aggregation, slicing: Slicing, lo_cell: str, where: str = "") -> str:
+    rows = box.rows(f"{_cell(slicing)} AS __i", where=where)
     cells = select(["__i", *box.identity, *box.state.of_rows()], f"(\n{rows}\n)", _by("__i", box))
-    if slicing.aligned(box.compiler.checked.diagram.bucket):
+    if _no_cell_is_begun(box, slicing):
         return cells
     # A cell may have begun in the bucket before: what is stored of it counts with the new rows.
     items = ["__i", *box.identity, *box.values]
     begun = select(items, box.step("slices@kept"), f"WHERE __l = 0 AND __i = {lo_cell}")
     both = f"(\n{select(items, f'({cells})')}\nUNION ALL\n{begun}\n)"
     return select(["__i", *box.identity, *box.state.merge()], both, _by("__i", box))
+
+
+FEW_WINDOWS = 12
+"""Windows that a cell counts in, up to which cells go into windows as they are: larger nodes would cost more than they save."""
+
+
+def _new_nodes(box: Aggregation, slicing: Slicing, lo_cell: str, hi_cell: str) -> str:
+    """What the range's windows are put together from, besides what is stored."""
+    if slicing.length // slicing.step > FEW_WINDOWS:
+        return _nodes(box, box.step("cells"), slicing, lo_cell, hi_cell)
+    return select(["0 AS __l", "__i", *box.identity, *box.values], box.step("cells"))
 
 
 def _nodes(box: Aggregation, cells: str, slicing: Slicing, lo_cell: str, hi_cell: str) -> str:
@@ -167,6 +179,8 @@ def _windows(box: Aggregation, slicing: Slicing, lo_cell: str, hi_cell: str) -> 
     n, d = slicing.length, slicing.step
     # A parent that straddles the range's start, or is too large for a window, is never used in a node's place.
     alone = f"(__l = {slicing.levels} OR {_straddles(lo_cell)})"
+    if n // d <= FEW_WINDOWS:
+        alone = f"({_START} >= {lo_cell} OR {alone})"
     first = f"greatest({_END} - {n}, {lo_cell} - {n} + 1, IF({alone} OR {_START} = {_PARENT_START}, {_END} - {n}, {_PARENT_START} + 1))"
     last = f"least({_START}, {hi_cell} - {n}, IF({alone} OR {_END} = {_PARENT_END}, {_START}, {_PARENT_END} - {n} - 1))"
     names = [*box.identity, *box.values]
@@ -201,8 +215,15 @@ def _stored(box: Aggregation, slicing: Slicing, lo_cell: str, hi_cell: str) -> s
         _by(f"__up, {ancestor}", box),
     )
     straddling = select(items, f"(\n{merged}\n)", f"WHERE {needed}")
-    begun = select([f"{HI} - 1 AS {STIME}", "0 AS __l", "__i", *names], box.step("cells"), f"WHERE __i >= {hi_cell}")
-    return "\nUNION ALL\n".join([new, straddling, begun])
+    if _no_cell_is_begun(box, slicing):
+        return f"{new}\nUNION ALL\n{straddling}"
+    begun = [f"{HI} - 1 AS {STIME}", "0 AS __l", "__i", *names]
+    return "\nUNION ALL\n".join([new, straddling, select(begun, box.step("recent cells"), f"WHERE __i >= {hi_cell}")])
+
+
+def _no_cell_is_begun(box: Aggregation, slicing: Slicing) -> bool:
+    """Whether each cell ends in the bucket in which it begins."""
+    return slicing.aligned(box.compiler.checked.diagram.bucket)
 
 
 def _results(box: Aggregation, typed: TypedStimeAggregate, slicing: Slicing) -> Cte:

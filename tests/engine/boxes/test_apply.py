@@ -11,7 +11,7 @@ from auroral.model.diagram import Box
 from auroral.model.errors import DiagramError
 from auroral.model.schema import schema
 from auroral.reference.apply import Stime
-from engine.evaluators import by_buckets
+from engine.evaluators import by_batch, by_buckets
 from engine.running import checked_diagram, rows, run_all
 
 pytestmark = pytest.mark.spark
@@ -251,3 +251,19 @@ def test_many_calls_reject_as_few_do(spark, tmp_path):
     found = by_buckets(spark, checked, {"s": GIVEN}, [0, 200], tmp_path)
     assert found.outputs["o"] == [(1, 1), (1, 1), (38, 3), (39, None)]
     assert found.ledger == {("mine", "rejected"): 1}
+
+
+def test_a_long_gap_is_no_work(spark, tmp_path):
+    """A hundred thousand buckets, of which four have a row in their horizon."""
+    calls = []
+
+    def noted(frame):
+        calls.append(1)
+        return frame
+
+    boxes = [Box("mine", Apply(noted, schema("v int"), past=10), ("s",), ("o",))]
+    checked = checked_diagram({"s": "v int"}, boxes)
+    end = 1_000_000
+    found = by_batch(spark, checked, {"s": rows((1, 1), (end - 15, 2))}, end, tmp_path)
+    assert found.outputs["o"] == [(1, 1), (end - 15, 2)]
+    assert len(calls) == 4
