@@ -76,7 +76,7 @@ def _ours(spark: SparkSession) -> list[float]:
                 lo = number * BUCKET
                 given = rows(lo, lo + BUCKET, 333, 100, number * 7 + position)
                 app.push(stream, given.select(["ts", "k", "v"]))
-            while number and (app.frontier or 0) < number * BUCKET:
+            while number and not (app.progress and app.progress[-1].hi >= number * BUCKET):
                 time.sleep(0.001)
                 if app.exception is not None:
                     raise app.exception
@@ -105,7 +105,7 @@ def _streaming(spark: SparkSession, settings: dict[str, str], folder: str | None
     query_frame = union.groupBy("k", _window()).agg(*_aggregates())
     times: list[float] = []
     seen = -1
-    with tempfile.TemporaryDirectory(dir=folder) as checkpoint:
+    with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as checkpoint:
         query = (
             query_frame.writeStream.outputMode("append").format("noop").option("checkpointLocation", checkpoint).start()
         )
