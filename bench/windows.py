@@ -7,16 +7,15 @@ from typing import Any
 
 import auroral as au
 from auroral.engine.session import start_session
-from bench.feeding import BUCKET, SCHEMA, engine, ms, offer_file, one_bucket, rows
+from bench.feeding import BUCKET, SCHEMA, engine, ms, offer_file, one_bucket, rows, settled
 
-FILLED, WARM, MEASURED = 1_000, 150, 150
+FILLED, MOST = 1_000, 2_000
 
 
 def measure() -> dict[str, Any]:
     spark = start_session()
     lines, found = [], {}
     for keys in (100, 10_000):
-        medians = {}
         with engine(spark, _diagram("10s")) as short, engine(spark, _diagram("1000s")) as long:
             times: dict[str, list[float]] = {"short": [], "long": []}
             # The long window is full only after 1,000 buckets: those in one job. Then both are measured in turn, on the same rows.
@@ -24,10 +23,12 @@ def measure() -> dict[str, Any]:
                 table = rows(0, FILLED * BUCKET, FILLED * 1_000, keys, 0)
                 offer_file(running, "a", table, running.folder / "filled.parquet", FILLED)
                 running.evaluate(0, FILLED * BUCKET)
-            for number in range(FILLED, FILLED + WARM + MEASURED):
+            number = FILLED
+            while number < FILLED + MOST and not all(settled(given) for given in times.values()):
                 for name, running in (("short", short), ("long", long)):
                     times[name].append(one_bucket(running, number, ["a"], 1_000, keys))
-        medians = {name: statistics.median(given[-MEASURED:]) for name, given in times.items()}
+                number += 1
+        medians = {name: statistics.median(given[-100:]) for name, given in times.items()}
         ratio = medians["long"] / medians["short"]
         found[str(keys)] = {"short_ms": ms(medians["short"]), "long_ms": ms(medians["long"]), "ratio": round(ratio, 2)}
         lines.append(

@@ -40,8 +40,10 @@ class Aggregation:
     state: BoxState
 
     @staticmethod
-    def of(compiler: Compiler, checked: CheckedBox, typed: TypedAggregateBox, short: bool = False) -> Aggregation:
-        """For `short`, see `states.box_state`."""
+    def of(
+        compiler: Compiler, checked: CheckedBox, typed: TypedAggregateBox, short: bool = False, counted: bool = False
+    ) -> Aggregation:
+        """For `short` and `counted`, see `states.box_state`."""
         source = checked.box.inputs[0]
         schema = compiler.stream(source).schema
         keys = tuple(Column(f"g{i}", schema[name].spark) for i, name in enumerate(typed.group_by))
@@ -50,7 +52,7 @@ class Aggregation:
         def column(_: str | None, name: str) -> str:
             return STIME if name == "stime" and schema.get(name) is None else quoted(name)
 
-        state = box_state(typed.functions, order, column, compiler.many_bins, short)
+        state = box_state(typed.functions, order, column, compiler.many_bins, short, counted)
         return Aggregation(compiler, checked, typed, keys, order, state)
 
     @property

@@ -9,7 +9,7 @@ from auroral.engine.drop_sql import random_drop, window_drop
 from auroral.engine.event_time_sql import event_time_aggregate, late_rows
 from auroral.engine.expression import to_sql
 from auroral.engine.join_sql import join
-from auroral.engine.relations import Both, Edge, kept_name, stream_columns
+from auroral.engine.relations import Both, Edge, SliceEdge, kept_name, stream_columns
 from auroral.engine.scans import PythonBox, python_box
 from auroral.engine.slice_sql import stime_aggregate, stime_aggregate_of_rows
 from auroral.engine.sqltext import (
@@ -209,11 +209,10 @@ class Compiler:
             return Step(checked.box.name, (*aside, *past), scan)
         ctes = list(self._ctes(checked))
         both = None
-        if self.single and f"{checked.box.name}@slices" in self.kept:
+        slices = self.kept.get(f"{checked.box.name}@slices")
+        if self.single and isinstance(slices, SliceEdge):
             stream = checked.box.outputs[0]
-            both = Both(
-                f"{checked.box.name}@both", Edge(stream, self.columns(stream)), self.kept[f"{checked.box.name}@slices"]
-            )
+            both = Both(f"{checked.box.name}@both", Edge(stream, self.columns(stream)), slices)
         for stream in checked.box.outputs:
             ctes += self._past_cte(stream)
         return Step(checked.box.name, tuple(ctes), both=both)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from auroral.engine import exact
 from auroral.engine.arrowrows import between, canonical
@@ -18,8 +19,9 @@ from auroral.engine.jobs import Leaf, Result, run_program
 from auroral.engine.judging import judge, sql_expressions
 from auroral.engine.lanes import Lanes
 from auroral.engine.relations import Edge, SliceEdge, kept_name
+from auroral.engine.running import RunningWindows
 from auroral.engine.scans import StateEdge
-from auroral.engine.slice_reads import lacks_values, needs_more_bins, slots, stored_nodes
+from auroral.engine.slice_reads import lacks_values, needs_more_bins, slots, stored_nodes, stored_states
 from auroral.engine.statelog import StateLog
 from auroral.model.checking import Checked
 
@@ -61,6 +63,7 @@ class Engine:
     small: Program = field(init=False)
     large: Program = field(init=False)
     _lanes: Lanes = field(init=False)
+    _running: RunningWindows = field(init=False, default_factory=RunningWindows)
 
     def __post_init__(self) -> None:
         self.log = EdgeLog(self.folder)
@@ -90,9 +93,13 @@ class Engine:
         """out[lo, hi) from the log's best versions; what later ranges need is appended to the log."""
         if lo % self.bucket or hi % self.bucket or lo >= hi:
             raise ValueError(f"[{lo}, {hi}) is not a range of buckets of {self.bucket} us")
-        result = self._run(self._is_small(lo, hi), lo, hi)
+        small = self._is_small(lo, hi)
+        result = self._run(small, lo, hi)
         for edge in self.small.kept:
-            self._keep(edge, lo, hi, result.kept[edge.name], version)
+            rows = result.kept[edge.name]
+            if isinstance(edge, SliceEdge):
+                rows = self._without_windows(edge, lo, hi, rows, version, small)
+            self._keep(edge, lo, hi, rows, version)
         outputs = {name: _output_segment(lo, hi, version, given) for name, given in result.outputs.items()}
         self._collect(hi)
         return Evaluation(lo, hi, outputs, result.counts)
@@ -142,7 +149,9 @@ class Engine:
         if isinstance(edge, StateEdge):
             return Leaf(edge.columns, [self.states.read(edge, lo)])
         if isinstance(edge, SliceEdge):
-            return Leaf(edge.columns, list(stored_nodes(self.log, edge, lo, hi, self.bucket, small)))
+            if small:
+                return Leaf(edge.columns, list(stored_states(self.log, self._running, edge, lo, hi, self.bucket)))
+            return Leaf(edge.columns, list(stored_nodes(self.log, edge, lo, hi, self.bucket)))
         end = hi if edge.name.endswith("@source") else lo
         leaf = Leaf(edge.columns)
         for segment in self.log.best(edge, lo - edge.past, end):
@@ -153,6 +162,17 @@ class Engine:
                 leaf.files += [path for path, _ in segment.files]
                 leaf.file_rows += segment.rows
         return leaf
+
+    def _without_windows(
+        self, edge: SliceEdge, lo: int, hi: int, rows: pa.Table, version: Version, small: bool
+    ) -> pa.Table:
+        """The nodes alone. The windows' states, which small jobs give too, are for the next window."""
+        if not small:
+            self._running.forget(edge)
+            return rows
+        windows = pc.equal(rows.column("__l"), -1)
+        self._running.remember(edge, lo, hi, rows.filter(windows), version)
+        return rows.filter(pc.invert(windows))
 
     def _keep(self, edge: Edge, lo: int, hi: int, rows: pa.Table, version: Version) -> None:
         if isinstance(edge, StateEdge):

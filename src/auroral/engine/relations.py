@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from auroral.engine.arrowrows import as_declared
 from auroral.engine.slices import Slicing
-from auroral.engine.sqltext import STIME, Column, order_column
+from auroral.engine.sqltext import ROWS, STIME, Column, order_column
 from auroral.model.stream import StreamType
 
 
@@ -27,10 +27,15 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class SliceEdge(Edge):
-    """The nodes of an aggregate's slices, of all levels; read node by node. `bins` are those that a statement takes to be 0."""
+    """The nodes of an aggregate's slices, of all levels; read node by node. `bins` are those that a statement takes to be 0.
+
+    Where states can be subtracted, `sums` are the columns in which; `flags` must be 0 for it.
+    """
 
     slicing: Slicing = field(kw_only=True)
     bins: tuple[str, ...] = field(kw_only=True)
+    sums: tuple[str, ...] = field(kw_only=True)
+    flags: tuple[str, ...] = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +48,28 @@ class Both:
 
     relation: str
     output: Edge
-    kept: Edge
+    kept: SliceEdge
 
     @property
     def columns(self) -> tuple[Column, ...]:
         return (*self.kept.columns, *(Column(f"__r{i}", c.type) for i, c in enumerate(self.output.columns)))
 
     def split(self, rows: pa.Table) -> tuple[pa.Table, pa.Table]:
-        """The rows of the output, and those to keep."""
+        """The rows of the output, and those to keep: of an aggregate that can subtract, the windows' states too."""
         windows = pc.equal(rows.column("__l"), -1)
+        stored = pc.invert(windows)
+        if self.kept.sums:
+            # A group of which all rows have been left behind is not there any more.
+            windows = pc.and_(windows, pc.not_equal(rows.column(ROWS), 0))
+            stored = pc.or_(stored, windows)
         kept = len(self.kept.columns)
         given = (
             rows.filter(windows)
             .select(range(kept, rows.num_columns))
             .rename_columns([c.name for c in self.output.columns])
         )
-        stored = rows.filter(pc.invert(windows)).select(range(kept))
-        return as_declared(given, self.output.columns), as_declared(stored, self.kept.columns)
+        states = rows.filter(stored).select(range(kept))
+        return as_declared(given, self.output.columns), as_declared(states, self.kept.columns)
 
 
 def stream_columns(stream: StreamType, ordered: bool) -> tuple[Column, ...]:

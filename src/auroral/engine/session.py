@@ -59,6 +59,8 @@ SMALL_PATH = {
     # Interpreted expressions: compiling Java for a job of some milliseconds never pays.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # Spark writes a description of each plan for its user interface; its default form costs some milliseconds a job.
+    "spark.sql.ui.explainMode": "simple",
 }
 
 LARGE_PATH = {

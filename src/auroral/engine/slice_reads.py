@@ -9,26 +9,39 @@ import pyarrow.compute as pc
 
 from auroral.engine.edgelog import EdgeLog
 from auroral.engine.relations import SliceEdge
+from auroral.engine.running import RunningWindows, moved, of_node, stored
 from auroral.engine.slice_sql import cell_slots, targets_slot
 from auroral.engine.slices import Slicing
 
 
-def stored_nodes(log: EdgeLog, edge: SliceEdge, lo: int, hi: int, bucket: int, small: bool) -> Iterator[pa.Table]:
-    """Stored nodes that the range's windows read; for a small job, each under the targets that it counts in."""
+def stored_nodes(log: EdgeLog, edge: SliceEdge, lo: int, hi: int, bucket: int) -> Iterator[pa.Table]:
+    """Stored nodes that a large job's windows read."""
+    first, last = edge.slicing.cell(lo), edge.slicing.cell(hi)
+    if not edge.slicing.aligned(bucket):
+        yield _begun(log, edge, lo, first)
+    for node in edge.slicing.history(first, last):
+        yield from stored(log, edge, node)
+
+
+def stored_states(
+    log: EdgeLog, running: RunningWindows, edge: SliceEdge, lo: int, hi: int, bucket: int
+) -> Iterator[pa.Table]:
+    """What a small job reads: states, each under the targets that it counts in."""
     slicing = edge.slicing
     first, last = slicing.cell(lo), slicing.cell(hi)
-    targets = slicing.targets(first, last) if small else {}
     if not slicing.aligned(bucket):
-        begun = _of_node(log.read(edge, slicing.stime(first), lo), (0, first))
-        yield from (_moved(begun, target) for target in targets.get(first, [(0, first)]))
-    for node, into in slicing.history(first, last).items():
-        stime = slicing.stime_of(*node)
-        for segment in log.best(edge, stime, stime + 1):
-            rows = _of_node(segment.load(edge), node)
-            if small:
-                yield from (_moved(rows, target) for target in into)
-            else:
-                yield rows
+        begun = _begun(log, edge, lo, first)
+        yield from (moved(begun, target) for target in slicing.targets(first, last).get(first, [(0, first)]))
+    successor = running.successor(log, edge, lo, hi)
+    yield from successor or ()
+    for node, into in slicing.history(first, last, windows=successor is None).items():
+        for rows in stored(log, edge, node):
+            yield from (moved(rows, target) for target in into)
+
+
+def _begun(log: EdgeLog, edge: SliceEdge, lo: int, cell: int) -> pa.Table:
+    """What is stored of a cell that began in the bucket before."""
+    return of_node(log.read(edge, edge.slicing.stime(cell), lo), (0, cell))
 
 
 def slots(edge: SliceEdge, lo: int, hi: int, small: bool) -> dict[str, str]:
@@ -59,15 +72,3 @@ def _targets_text(slicing: Slicing, lo: int, hi: int) -> str:
     if len(cases) == 1 and slicing.aligned(hi - lo):
         return cases[0][1]
     return "CASE __c " + " ".join(f"WHEN {cell}L THEN {text}" for cell, text in cases) + f" ELSE {own} END"
-
-
-def _of_node(rows: pa.Table, node: tuple[int, int]) -> pa.Table:
-    return rows.filter(pc.and_(pc.equal(rows.column("__l"), node[0]), pc.equal(rows.column("__i"), node[1])))
-
-
-def _moved(rows: pa.Table, target: tuple[int, int]) -> pa.Table:
-    """The rows under another node or window."""
-    level = pa.repeat(pa.scalar(target[0], pa.int32()), rows.num_rows)
-    index = pa.repeat(pa.scalar(target[1], pa.int64()), rows.num_rows)
-    at = rows.schema.get_field_index
-    return rows.set_column(at("__l"), "__l", level).set_column(at("__i"), "__i", index)

@@ -31,7 +31,9 @@ def stime_aggregate(compiler: Compiler, checked: CheckedBox, typed: TypedStimeAg
     bucket = compiler.checked.diagram.bucket
     slicing = Slicing.of(typed.size, typed.advance, typed.phase, bucket)
     cells_are_windows = slicing.length == 1 and slicing.aligned(bucket)
-    box = Aggregation.of(compiler, checked, typed, short=compiler.single and not cells_are_windows)
+    # Windows that a window_drop leaves out have no state to go on from.
+    counted = slicing.aligned(bucket) and not typed.kept_windows
+    box = Aggregation.of(compiler, checked, typed, compiler.single and not cells_are_windows, counted)
     if cells_are_windows:
         # Nothing of the past is needed.
         rows = box.rows(f"{_cell(slicing)} AS __i")
@@ -45,7 +47,10 @@ def stime_aggregate(compiler: Compiler, checked: CheckedBox, typed: TypedStimeAg
         *box.state.stored(),
     )
     zero_bins = () if box.state.many_bins else box.state.all_bins
-    compiler.keep(SliceEdge(f"{box.box}@slices", stored, typed.size, slicing=slicing, bins=zero_bins))
+    sums, flags = box.state.subtracted(), box.state.flags()
+    # What a window leaves behind is subtracted from the next one.
+    past = typed.size + typed.advance if sums else typed.size
+    compiler.keep(SliceEdge(f"{box.box}@slices", stored, past, slicing=slicing, bins=zero_bins, sums=sums, flags=flags))
     if compiler.single:
         return [box.cte("merged", _merged(box, slicing)), box.cte("both", _results_and_slices(box, typed, slicing))]
     return _large_form(box, typed, slicing)

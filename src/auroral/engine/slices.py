@@ -2,7 +2,8 @@
 
 Time is cut into cells of `unit` microseconds. A node (level, index) covers cells [index << level, (index + 1) << level); its
 state is that of its rows. A job for cells [lo, hi) makes the nodes inside that range, and with stored ones completes those that
-straddle `lo`. A window is put together from the largest nodes inside it that do not straddle `lo`: O(log n) of them.
+straddle `lo`. A window is put together from the largest nodes inside it that do not straddle `lo`: O(log n) of them; or, where
+that is possible, from the window before it (see `running`).
 """
 
 from __future__ import annotations
@@ -49,10 +50,10 @@ class Slicing:
     def stime(self, cell: int) -> int:
         return cell * self.unit + self.phase
 
-    def history(self, lo: int, hi: int) -> dict[tuple[int, int], list[tuple[int, int]]]:
+    def history(self, lo: int, hi: int, windows: bool = True) -> dict[tuple[int, int], list[tuple[int, int]]]:
         """The stored nodes that a job for cells [lo, hi) reads, each with its targets: windows (-1, start) and larger nodes."""
         nodes: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        for start in self._windows(lo, min(hi, lo + self.length - 1)):
+        for start in self.windows(lo, min(hi, lo + self.length - 1)) if windows else ():
             for node in self._cover(start, min(lo, start + self.length)):
                 nodes.setdefault(node, []).append((-1, start))
         for level, index in self._straddling(lo, hi):
@@ -62,7 +63,7 @@ class Slicing:
 
     def targets(self, lo: int, hi: int) -> dict[int, list[tuple[int, int]]]:
         """For each cell of a small range, begun ones included, what it counts in."""
-        windows = list(self._windows(lo, hi))
+        windows = list(self.windows(lo, hi))
         straddling = list(self._straddling(lo, hi))
         found: dict[int, list[tuple[int, int]]] = {}
         for cell in range(lo, hi):
@@ -76,7 +77,20 @@ class Slicing:
             ]
         return found
 
-    def _windows(self, lo: int, hi: int) -> range:
+    def successor(self, lo: int, hi: int) -> int | None:
+        """The start of the only window that ends in (lo, hi], where it shares most of its cells with the one before."""
+        starts = self.windows(lo, hi)
+        return starts[0] if len(starts) == 1 and 4 * self.step <= self.length else None
+
+    def left_behind(self, start: int) -> Iterator[tuple[int, int]]:
+        """The nodes that the window before has and the one at `start` has not."""
+        return self._cover(start - self.step, start)
+
+    def come_since(self, start: int, lo: int) -> Iterator[tuple[int, int]]:
+        """The nodes before `lo` that the window at `start` has and the one before has not."""
+        return self._cover(start - self.step + self.length, lo)
+
+    def windows(self, lo: int, hi: int) -> range:
         """Starts of the windows that end in (lo, hi]."""
         first_end = lo + 1 + (self.length - lo - 1) % self.step
         return range(first_end - self.length, hi - self.length + 1, self.step)

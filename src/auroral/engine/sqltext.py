@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 STIME = "__stime"
 SEQ = "__seq"
+ROWS = "__n"
+"""How many rows a group has, in states that can be subtracted."""
 
 
 def quoted(name: str) -> str:

@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from auroral.engine import exact
 from auroral.engine.expression import Column as ColumnText
 from auroral.engine.expression import to_sql
-from auroral.engine.sqltext import Column
+from auroral.engine.sqltext import ROWS, Column
 from auroral.model.aggregates import TypedAggregate
 from auroral.model.expression import FieldRef
 from auroral.model.types import FieldType, Kind
+
+_SUM, _FLAGS = "sum({})", "bit_or({})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class StateColumn:
     name: str
     type: str
     of_row: str
-    combine: str = "sum({})"
+    combine: str = _SUM
     of_rows: str = ""
 
     def from_rows(self) -> str:
@@ -63,10 +65,14 @@ class FunctionState:
 
 @dataclass(frozen=True, slots=True)
 class BoxState:
-    """All functions of a box together. A bin column is stored also where the statement takes it to be zero."""
+    """All functions of a box together. A bin column is stored also where the statement takes it to be zero.
+
+    With `counted`, the rows of a group are counted where the rest of the state can be subtracted: to know when none is left.
+    """
 
     functions: tuple[FunctionState, ...]
     many_bins: bool
+    counted: bool = False
 
     @property
     def all_bins(self) -> tuple[str, ...]:
@@ -80,11 +86,25 @@ class BoxState:
     @property
     def columns(self) -> tuple[StateColumn, ...]:
         zero = () if self.many_bins else tuple(StateColumn(b, "INT", "0", "0") for b in self.all_bins)
-        return (*zero, *(c for f in self.functions for c in f.columns))
+        return (*zero, *self._kept())
 
     def stored(self) -> list[Column]:
         bins = [Column(b, "INT") for b in self.all_bins]
-        return [*bins, *(Column(c.name, c.type) for f in self.functions for c in f.columns)]
+        return [*bins, *(Column(c.name, c.type) for c in self._kept())]
+
+    def _kept(self) -> list[StateColumn]:
+        columns = [c for f in self.functions for c in f.columns]
+        if self.counted and all(c.combine in (_SUM, _FLAGS) for c in columns):
+            columns.append(StateColumn(ROWS, "BIGINT", "1L", of_rows="count(*)"))
+        return columns
+
+    def subtracted(self) -> tuple[str, ...]:
+        """The columns in which states can be subtracted; none, where some function's cannot."""
+        kept = self._kept()
+        return tuple(c.name for c in kept if c.combine == _SUM) if kept[-1].name == ROWS and not self.many_bins else ()
+
+    def flags(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self._kept() if c.combine == _FLAGS)
 
     def stages(self) -> list[list[Prepared]]:
         prepared = [p for f in self.functions for p in f.prepared]
@@ -118,37 +138,44 @@ def box_state(
     column: ColumnText,
     many_bins: bool,
     short: bool = False,
+    counted: bool = False,
 ) -> BoxState:
     """`order` are the columns of the processing order, `column` gives the SQL of a field.
 
-    `short` leaves out the step that gives arguments names of their own, where all are plain columns: a statement with fewer
-    steps is analysed faster. `of_row` then reads the source itself.
+    `short` is for small jobs: a statement with fewer steps is analysed faster. Digits of floating sums are then computed each by
+    itself, and where all arguments are plain columns no step gives them names of their own: `of_row` reads the source itself.
 
     Without `many_bins`, floating sums are compiled for values of bin 0, which nearly all are: the plan is far smaller. Another
     value then stops the job with `exact.MANY_BINS`.
     """
     many_bins = many_bins or any(f.function == "stddev" for f in functions)
     plain = all(isinstance(a, FieldRef) for f in functions for a in f.args)
+    form = _Form(order, many_bins, short)
     named = not (short and plain and not many_bins)
-    states = (_function(f, f"a{i}", order, column, many_bins, named) for i, f in enumerate(functions))
-    return BoxState(tuple(states), many_bins)
+    states = (_function(f, f"a{i}", column, form, named) for i, f in enumerate(functions))
+    return BoxState(tuple(states), many_bins, counted)
 
 
-def _function(
-    function: TypedAggregate, name: str, order: Sequence[Column], column: ColumnText, many_bins: bool, named: bool
-) -> FunctionState:
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How the functions of a box are written: see `box_state`."""
+
+    order: Sequence[Column]
+    many_bins: bool
+    short: bool
+
+
+def _function(function: TypedAggregate, name: str, column: ColumnText, form: _Form, named: bool) -> FunctionState:
     if not function.args:
         return FunctionState((StateColumn(f"{name}n", "BIGINT", "1L", of_rows="count(*)"),), f"{name}n")
     arg, sql = function.args[0].type, to_sql(function.args[0], column)
     if not named:
-        return _computed(function, name, arg, sql, order, many_bins)
-    computed = _computed(function, name, arg, f"{name}x", order, many_bins)
+        return _computed(function, name, arg, sql, form)
+    computed = _computed(function, name, arg, f"{name}x", form)
     return replace(computed, prepared=(Prepared(0, f"{name}x", sql), *computed.prepared))
 
 
-def _computed(
-    function: TypedAggregate, name: str, arg: FieldType, x: str, order: Sequence[Column], many_bins: bool
-) -> FunctionState:
+def _computed(function: TypedAggregate, name: str, arg: FieldType, x: str, form: _Form) -> FunctionState:
     """The state over `x`, the text of the argument."""
     match function.function:
         case "count":
@@ -159,8 +186,8 @@ def _computed(
             return FunctionState((StateColumn(f"{name}m", arg.spark, value, side + "({})"),), f"{name}m")
         case "firstval" | "lastval" as which:
             side = "min" if which == "firstval" else "max"
-            keys = ", ".join(f"'k{i}', {k.name}" for i, k in enumerate(order))
-            kind = f"STRUCT<{', '.join(f'k{i}: {k.type}' for i, k in enumerate(order))}, v: {arg.spark}>"
+            keys = ", ".join(f"'k{i}', {k.name}" for i, k in enumerate(form.order))
+            kind = f"STRUCT<{', '.join(f'k{i}: {k.type}' for i, k in enumerate(form.order))}, v: {arg.spark}>"
             state = StateColumn(f"{name}v", kind, f"named_struct({keys}, 'v', {x})", side + "({})")
             return FunctionState((state,), f"{name}v.v")
         case "count_distinct":
@@ -172,7 +199,7 @@ def _computed(
         case "sum" | "avg" if not arg.is_float:
             return _exact_number(function, name, arg, x)
         case "sum" | "avg" | "stddev":
-            return _floating(function.function, name, x, arg, many_bins)
+            return _floating(function.function, name, x, arg, form)
         case other:
             raise AssertionError(f"aggregate function {other}")
 
@@ -204,10 +231,10 @@ def _exact_number(function: TypedAggregate, name: str, arg: FieldType, x: str) -
     return FunctionState((count, high, low), f"IF({n} = 0, NULL, {total_text} / {n})")
 
 
-def _floating(function: str, name: str, given: str, arg: FieldType, many_bins: bool) -> FunctionState:
+def _floating(function: str, name: str, given: str, arg: FieldType, form: _Form) -> FunctionState:
     x = given if arg.kind is Kind.DOUBLE else f"CAST({given} AS DOUBLE)"
     n, flags = f"{name}n", f"{name}f"
-    flag = exact.special(x) if many_bins else exact.special_or_other_bin(x)
+    flag = exact.special(x) if form.many_bins else exact.special_or_other_bin(x)
     terms = [(f"{name}b", exact.finite(x))]
     if function == "stddev":
         # x^2 = square + error without loss (Dekker's product): half as many digits would cancel away in a variance.
@@ -216,15 +243,21 @@ def _floating(function: str, name: str, given: str, arg: FieldType, many_bins: b
         # 1 where only the square is too large, 4 where x itself is NaN or infinite.
         flag = f"CASE WHEN {x} IS NULL THEN 0 WHEN abs({x}) < double('Infinity') THEN IF({square} = double('Infinity'), 1, 0) ELSE 4 END"
     stages: list[Prepared] = []
-    columns = [_count(name, given), StateColumn(flags, "INT", flag, "bit_or({})")]
+    columns = [_count(name, given), StateColumn(flags, "INT", flag, _FLAGS)]
     for b, term in terms:
         value = exact.in_bin_zero_or_zero(x)
-        if many_bins:
+        if form.many_bins:
             stages += [Prepared(1, f"{b}x", term), Prepared(2, b, exact.bin_of(f"{b}x"))]
             stages.append(Prepared(3, f"{b}v", exact.shifted(f"{b}x", b)))
             value = f"{b}v"
-        columns += [StateColumn(f"{b}{d}", "BIGINT", digit) for d, digit in exact.digits(value)]
-    final = _floating_final(function, name, n, flags, many_bins)
+        if form.short:
+            digits = exact.digits(value)
+        else:
+            digits = [b + d for d in exact.DIGITS]
+            for number, step in enumerate(exact.digit_steps(value, b), start=4):
+                stages += [Prepared(number, *column) for column in step]
+        columns += [StateColumn(b + d, "BIGINT", text) for d, text in zip(exact.DIGITS, digits, strict=True)]
+    final = _floating_final(function, name, n, flags, form.many_bins)
     return FunctionState(tuple(columns), final, tuple(stages), tuple(b for b, _ in terms))
 
 

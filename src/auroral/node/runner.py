@@ -66,6 +66,7 @@ class Runner:
         self._make_evaluator = evaluator
         self._snapshot_buckets = snapshot_buckets
         self._snapshot_at: int | None = None
+        self._woken = False
         self._stop: threading.Event = threading.Event()
         self._drain = True
         self._rates = Rates()
@@ -93,6 +94,7 @@ class Runner:
 
     def wake(self) -> None:
         with self.changed:
+            self._woken = True
             self.changed.notify_all()
 
     def request_stop(self, drain: bool = True) -> None:
@@ -147,6 +149,7 @@ class Runner:
                 raise self.error
             return
         while not self._stop.is_set() or self._drain:
+            self._woken = False
             self._advance()
             # Looked at once: an input that ends a moment later may have brought rows just before.
             spans = self._spans()
@@ -268,9 +271,9 @@ class Runner:
         return [source.span() for source in self.sources.values()]
 
     def _wait(self) -> None:
+        """Until something comes, also if it came since it was last looked; or until the clock may have closed a bucket."""
         with self.changed:
-            # What came between looking and waiting is found after the wait's short timeout at the latest.
-            self.changed.wait(min(_LONGEST_WAIT, max(0.01, self.limits.bucket / 4e6)))
+            self.changed.wait_for(lambda: self._woken, min(_LONGEST_WAIT, max(0.01, self.limits.bucket / 4e6)))
 
     def _enter(self, state: State) -> None:
         if state is not self.state:
