@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auroral.engine.edgelog import STABLE, DamagedSegment, EdgeLog, Segment, Tentative, parquet_segment
+from auroral.engine.edgelog import STABLE, DamagedSegment, EdgeLog, Segment, Tentative, cut_up, parquet_segment
 from auroral.engine.relations import Edge
 from auroral.engine.sqltext import STIME, Column
 
@@ -204,3 +204,21 @@ def test_a_segment_of_files_counts_its_rows(tmp_path):
     assert (made.rows, [Path(p).name for p, _ in made.files]) == (4, ["a.parquet", "b.parquet"])
     assert made.load(EDGE).num_rows == 4
     assert parquet_segment(0, 10, STABLE, []).load(EDGE).schema == table().schema
+
+
+@given(st.lists(st.integers(-20, 39), max_size=60), st.integers(1, 9))
+def test_a_large_segment_is_cut_between_buckets(stimes, most):
+    bucket, rows = 10, table(*((stime, f"{i}") for i, stime in enumerate(stimes)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("auroral.engine.edgelog.MOST_SEGMENT_ROWS", most)
+        pieces = list(cut_up(Segment(-20, 40, STABLE, rows.num_rows, rows), bucket))
+    assert [pieces[0].lo, *(piece.hi for piece in pieces)] == [*(piece.lo for piece in pieces), 40]
+    assert all(piece.lo % bucket == 0 for piece in pieces)
+    for piece in pieces:
+        assert piece.rows == piece.table.num_rows
+        assert all(piece.lo <= stime < piece.hi for stime in piece.table.column(STIME).to_pylist())
+        assert piece.rows <= most or piece.hi - piece.lo == bucket
+    together = pa.concat_tables([piece.table for piece in pieces])
+    assert sorted(together.to_pylist(), key=lambda row: int(row["v"])) == rows.to_pylist()
+    # No more pieces than it takes: two in a row have more rows than one may have.
+    assert all(a.rows + b.rows > most for a, b in pairwise(pieces))

@@ -12,11 +12,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from auroral.engine.arrowrows import between, empty
 from auroral.engine.relations import Edge
+from auroral.engine.sqltext import STIME
 from auroral.model.errors import AuroralError
 
 
@@ -211,6 +213,29 @@ class EdgeLog:
         self.folder.mkdir(parents=True, exist_ok=True)
         pq.write_table(segment.table, path)
         return replace(segment, table=None, files=((str(path), file_checksum(str(path))),))
+
+
+MOST_SEGMENT_ROWS = 100_000
+"""A reader of a few rows loads the segment that they are in: it must not be all that a catch-up left."""
+
+
+def cut_up(segment: Segment, bucket: int) -> Iterator[Segment]:
+    """The same rows in segments of whole buckets, of few rows each. The segment must be in memory."""
+    assert segment.table is not None
+    if segment.rows <= MOST_SEGMENT_ROWS:
+        yield segment
+        return
+    ordered = segment.table.sort_by(STIME)
+    stimes = ordered.column(STIME).to_numpy()
+    lo, first = segment.lo, 0
+    while lo < segment.hi:
+        # The bucket in which the last row lies that there is room for goes to the next piece, unless it is all of this one.
+        last = min(first + MOST_SEGMENT_ROWS, len(stimes))
+        hi = segment.hi if last == len(stimes) else max(lo + bucket, int(stimes[last]) // bucket * bucket)
+        end = int(np.searchsorted(stimes, hi))
+        # A copy: a slice would keep all of the rows in memory for as long as it is there.
+        yield replace(segment, lo=lo, hi=hi, rows=end - first, table=ordered.take(np.arange(first, end)))
+        lo, first = hi, end
 
 
 def _uncovered(lo: int, hi: int, taken: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from auroral.engine import exact
 from auroral.engine.arrowrows import between, canonical
 from auroral.engine.compile import Program, compile_program
-from auroral.engine.edgelog import STABLE, EdgeLog, Segment, Version, parquet_segment
+from auroral.engine.edgelog import STABLE, EdgeLog, Segment, Version, cut_up, parquet_segment
 from auroral.engine.failures import explained
 from auroral.engine.jobs import Leaf, Result, run_program
 from auroral.engine.judging import judge, sql_expressions
@@ -179,7 +179,8 @@ class Engine:
             self.states.append(edge, lo, hi, rows)
         else:
             # Also where there are no rows: what is stable and empty must hide what was tentative and was not.
-            self.log.append(edge, Segment(lo, hi, version, rows.num_rows, rows))
+            for piece in cut_up(Segment(lo, hi, version, rows.num_rows, rows), self.bucket):
+                self.log.append(edge, piece)
 
     def _collect(self, frontier: int) -> None:
         """Forget what no later range reads."""

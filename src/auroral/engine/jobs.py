@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from auroral.engine.arrowrows import as_declared, empty, tagged, untagged
 from auroral.engine.compile import Program, Step
@@ -73,7 +75,8 @@ def run_program(
 ) -> Result:
     """Evaluate [lo, hi). `slots` are texts that stand in statements for this range.
 
-    Without `new_path`, everything comes back through memory; with it, outputs are written as Parquet.
+    Without `new_path`, everything comes back through memory; with it, outputs are written as Parquet, and slices, which may be
+    many times the rows that they are made from, come back through files: the driver's JVM could not hold them.
     """
     job = _Job(spark, program, lo, hi, {**slots, LO: f"{lo}L", HI: f"{hi}L"})
     try:
@@ -82,8 +85,9 @@ def run_program(
             return job.in_waves()
         job.steps(program.steps)
         written = {edge.name: job.written(edge, new_path(edge)) for edge in program.outputs}
-        rest = job.collected((), program.kept, ())
-        return Result(written, rest.kept, rest.counts)
+        slices = {e.name: job.through_files(e, new_path(e)) for e in program.kept if isinstance(e, SliceEdge)}
+        rest = job.collected((), [edge for edge in program.kept if edge.name not in slices], ())
+        return Result(written, {**slices, **rest.kept}, rest.counts)
     finally:
         job.drop_views()
 
@@ -212,6 +216,11 @@ class _Job:
         frame = self.statement(_rows_of(edge))
         frame.write.mode("overwrite").parquet(str(path))
         return sorted(path.glob("*.parquet"))
+
+    def through_files(self, edge: Edge, path: Path) -> pa.Table:
+        tables = [pq.read_table(part) for part in self.written(edge, path)]
+        rmtree(path)
+        return as_declared(pa.concat_tables(tables), edge.columns) if tables else empty(edge.columns)
 
     def _view(self, name: str, frame: Any) -> None:
         frame.createOrReplaceTempView(quoted(name))
