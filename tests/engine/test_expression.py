@@ -604,7 +604,8 @@ def test_columns_are_named_by_the_caller() -> None:
         ("s -- as it is", "(`s`)"),
         ("trim(/* both */ s)", "trim( (`s`))"),
         # What stands in a string must mean nothing in the statement as a whole.
-        (r"'a`b' || r'\d${x}' || '\`\\`' || '\${y}' || '$z'", r"'a\u0060b' || '\\d\u0024{x}' || '\u0060\\\u0060' || '\u0024{y}' || '$z'"),
+        (r"'a`b' || r'\d${x}' || '\\`' || '\${y}' || '$z'", r"'a`b' || '\\d\u0024{x}' || '\\`' || '\u0024{y}' || '$z'"),
+        ("'a\nb\\\nc' || '\\\\\n'", r"'a\u000ab\u000ac' || '\\\u000a'"),
     ],
 )  # fmt: skip
 def test_sql_is_cast_to_its_type_and_cannot_reach_beyond(text: str, written: str) -> None:

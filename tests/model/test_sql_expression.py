@@ -148,6 +148,7 @@ def test_what_is_not_of_one_row_is_refused(text: str, why: str) -> None:
         ("`v", "close it with `"),
         ("-- all", "nothing but comments"),
         ("v\x00", "cannot stand in an expression"),
+        ("'\x02in\x03'", "cannot stand in an expression"),
         ("v + " * 20_000 + "v", "characters"),
     ],
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from auroral.engine.compile import Program, Step, compile_program
 from auroral.engine.relations import Edge, SliceEdge
 from auroral.engine.scans import StateEdge
-from auroral.engine.sqltext import needed, quoted, with_ctes, with_slots_named
+from auroral.engine.sqltext import needed, quoted, readable, relation, with_ctes
 from auroral.model.boxes.apply import Apply
 from auroral.model.checking import Checked
 from auroral.model.duration import spell
@@ -50,12 +50,12 @@ def sql_page(checked: Checked, *, batch: bool = False) -> Page:
     program = compile_program(checked, batch=batch, many_bins=False)
     ctes = [cte for step in program.steps for cte in step.ctes]
     finals = {edge.name: _final(edge) for edge in program.outputs}
-    statements = {name: with_slots_named(with_ctes(needed(ctes, final), final)) for name, final in finals.items()}
-    return Page(with_slots_named(_text(program, finals)), statements, tuple(_kept(edge) for edge in program.edges))
+    statements = {name: readable(with_ctes(needed(ctes, final)[0], final)) for name, final in finals.items()}
+    return Page(readable(_text(program, finals)), statements, tuple(_kept(edge) for edge in program.edges))
 
 
 def _final(edge: Edge) -> str:
-    return f"SELECT {', '.join(quoted(c.name) for c in edge.columns)}\nFROM {quoted(edge.name)}"
+    return f"SELECT {', '.join(quoted(c.name) for c in edge.columns)}\nFROM {relation(edge.name)}"
 
 
 def _text(program: Program, finals: dict[str, str]) -> str:

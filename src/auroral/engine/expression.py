@@ -223,7 +223,7 @@ def _users_sql(node: SqlExpression, column: Column) -> str:
         if token.at in columns:
             found = columns[token.at]
             done = found.end
-            # In parentheses: behind FROM, as in extract(year FROM ts), a name would look like one of our steps.
+            # In parentheses: with a dot behind it, a column would be looked for as a relation.
             parts.append(f"({column(found.field.qualifier, found.field.name)})")
         elif token.kind is SqlKind.STRING:
             parts.append(_users_string(token.text))
@@ -233,14 +233,14 @@ def _users_sql(node: SqlExpression, column: Column) -> str:
 
 
 def _users_string(text: str) -> str:
-    """The same string without what has a meaning in the whole of a statement: backticks, ${...} and the like."""
+    """The same string without what has a meaning in the whole of a statement: line ends and ${...}."""
     if text[0] in "rR":
-        text = string_literal(text[2:-1])
-    return re.sub(r"\\?(?:`|\$(?=\{))|\\.", _as_code, text, flags=re.DOTALL)
+        return string_literal(text[2:-1])
+    return re.sub(r"\\?(?:\n|\$(?=\{))|\\.", _as_code, text, flags=re.DOTALL)
 
 
 def _as_code(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0][-1]):04x}" if found[0][-1] in "`$" else found[0]
+    return f"\\u{ord(found[0][-1]):04x}" if found[0][-1] in "\n$" else found[0]
 
 
 def _implied(node: Typed, compares: bool) -> bool:

@@ -6,6 +6,7 @@ of time, lambda variables, keywords. What it lets pass is judged by Spark before
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -34,6 +35,8 @@ _UNITS = _UNIT | {unit + "s" for unit in _UNIT}
 _TAKE_A_UNIT = words("dateadd date_add datediff date_diff timestampadd timestampdiff")
 _QUERIES = frozenset(("values", "table", "from", "with"))
 _CLOSING = {")": "(", "]": "["}
+# All control characters but white space.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 _NAMES = (SqlKind.WORD, SqlKind.QUOTED)
 
 
@@ -68,7 +71,7 @@ def _shape_problems(text: str, tokens: list[SqlToken]) -> Iterator[tuple[int, Pr
         if token.kind is SqlKind.UNCLOSED:
             sign = "*/" if token.text.startswith("/*") else token.text[0]
             yield token.at, Problem("what starts here has no end", next_step=f"close it with {sign}")
-        if token.text in (";", "$") or "\x00" in token.text:
+        if token.text in (";", "$") or _UNPRINTABLE.search(token.text):
             yield token.at, Problem(f"{token.text!r} cannot stand in an expression", allowed="one expression")
         if token.text in ("(", "["):
             open_signs.append(token)
