@@ -14,9 +14,9 @@ from auroral.model.errors import Problem
 from auroral.model.expression.problems import ExpressionError, point
 from auroral.model.expression.scope import Scope
 from auroral.model.expression.sqlrefused import (
-    CLOCK_LITERALS,
     CLOCK_WORDS,
     TIME_WORDS,
+    is_whole_time,
     not_repeatable,
     refused_function,
 )
@@ -210,9 +210,8 @@ class _Reader:
         if not word:
             return False
         if word in TIME_WORDS and self._is(i + 1, SqlKind.STRING):
-            literal = self._text(i + 1)[1:-1].strip().lower()
-            if literal in CLOCK_LITERALS:
-                self._report(i, not_repeatable(f"{word} '{literal}'"))
+            if not is_whole_time(word, self._text(i + 1).lstrip("rR")[1:-1]):
+                self._report(i, not_repeatable(f"{word} {self._text(i + 1)}"))
             return True
         if word == "x" and self._is(i + 1, SqlKind.STRING):
             return True
