@@ -37,12 +37,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Leaf:
-    """What a job reads of one edge: tables in memory, and Parquet files, of which only rows with stime `below` count."""
+    """What a job reads of one edge: tables in memory, and Parquet files, of which only rows with stime [since, below) count."""
 
     columns: Sequence[Column]
     tables: list[pa.Table] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     file_rows: int = 0
+    since: int | None = None
     below: int | None = None
 
     @property
@@ -114,8 +115,9 @@ class _Job:
         ddl = ", ".join(c.ddl() for c in leaf.columns)
         self._view(name + "@files", self.spark.read.schema(ddl).parquet(*leaf.files))
         names = ", ".join(quoted(c.name) for c in leaf.columns)
-        below = f" WHERE {STIME} < {leaf.below}L" if leaf.below is not None else ""
-        text = f"SELECT {names} FROM {relation(name + '@files')}{below}"
+        bounds = ((">=", leaf.since), ("<", leaf.below))
+        tests = " AND ".join(f"{STIME} {sign} {bound}L" for sign, bound in bounds if bound is not None)
+        text = f"SELECT {names} FROM {relation(name + '@files')}{f' WHERE {tests}' if tests else ''}"
         return f"SELECT {self._hint}{names} FROM ({in_memory} UNION ALL {text})" if leaf.tables else text
 
     def _rows(self, tables: Mapping[str, pa.Table]) -> None:
