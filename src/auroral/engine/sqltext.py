@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 STIME = "__stime"
 SEQ = "__seq"
+
+ColumnText = Callable[[str | None, str], str]
+"""Gives the text of a field's column by qualifier and name."""
 
 
 def quoted(name: str) -> str:
