@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 import auroral
 from auroral.engine.compile import compile_program
-from auroral.engine.sqltext import Cte, inlined, needed, readable, relation
+from auroral.engine.sqltext import Cte, inlined, needed, readable, relation, select
 from engine.diagrams import random_case
 from engine.dry import statements
 
@@ -40,6 +42,11 @@ def test_a_step_that_is_used_once_stands_where_it_is_used() -> None:
     assert inlined(steps, f"SELECT x FROM {relation('c')}") == (
         "WITH `b` AS (\n  SELECT * FROM (SELECT * FROM `view`)\n)\nSELECT x FROM (SELECT * FROM `b` l JOIN `b` r)"
     )
+
+
+def test_a_relation_is_marked_as_one() -> None:
+    with pytest.raises(AssertionError, match="neither a relation"):
+        select(["x"], "`in`")
 
 
 def large_texts(diagram: auroral.DiagramBuilder) -> str:

@@ -92,7 +92,10 @@ def _is_repeatable(frame: DataFrame) -> bool:
     plan = frame._jdf.queryExecution().analyzed()
     if not plan.deterministic() or plan.nodeName() != "Project":
         return False
-    return not any(_reads_the_clock(part) for part in _parts(plan.expressions()))
+    # With functions such as to_timestamp as what they stand for.
+    jvm: Any = frame.sparkSession._jvm
+    written_out = jvm.org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions.apply(plan).expressions()
+    return not any(_reads_the_clock(part) for part in _parts(written_out))
 
 
 def _parts(expressions: Any) -> Iterator[Any]:

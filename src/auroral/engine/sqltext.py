@@ -100,6 +100,7 @@ class Cte:
 
 
 def select(items: Iterable[str], source: str, *rest: str) -> str:
+    assert source.startswith(("\x02", "(")), f"{source} is neither a relation(name) nor a subquery"
     return "\n".join([f"SELECT {', '.join(items)}", f"FROM {source}", *(part for part in rest if part)])
 
 
