@@ -2,9 +2,17 @@
 
 import json
 import sys
+from inspect import signature
 from pathlib import Path
+from unittest.mock import MagicMock
 
+from auroral.commands.sqlpage import sql_page
+from auroral.engine.batch import run_batch
+from auroral.engine.compile import compile_program
+from auroral.engine.evaluate import Engine
+from auroral.engine.sqltext import readable
 from cli.conftest import EXAMPLES, Call
+from engine.diagrams import random_case
 
 TWO = """
 import auroral
@@ -38,7 +46,28 @@ def test_json_has_a_whole_statement_for_each_output(auroral: Call) -> None:
 def test_batch_is_plain(auroral: Call) -> None:
     ended = auroral("explain", "--batch", EXAMPLES / "grid.xml")
     assert ended.code == 0
-    assert "@slices" not in ended.out
+    assert "@slices" not in ended.out and ":first(" not in ended.out
+    assert "-- The batch run, over all rows" in ended.out
+
+
+def test_small_jobs_have_a_form_of_their_own(auroral: Call) -> None:
+    large, small = (auroral("explain", *form, EXAMPLES / "netmon.py").out for form in ((), ("--small",)))
+    assert "-- The form of large jobs" in large and "-- The form of small jobs" in small
+    assert ":targets(per source)" in small and ":targets(" not in large
+    assert "-- `per source@both` is fetched: `per source` are its rows with __l = -1" in small
+    assert auroral("explain", "--small", "--batch", EXAMPLES / "netmon.py").code == 2
+
+
+def test_what_is_shown_is_what_is_run(tmp_path: Path) -> None:
+    many_bins = signature(run_batch).parameters["many_bins"].default
+    for seed in (0, 3, 57, 82):
+        checked = random_case(seed).checked
+        engine = Engine(MagicMock(), checked, tmp_path)
+        batch = compile_program(checked, batch=True, many_bins=many_bins)
+        for form, program in {"small": engine.small, "large": engine.large, "batch": batch}.items():
+            page = sql_page(checked, form)
+            for step in program.steps:
+                assert all(readable(str(cte)) in page.text for cte in (*step.ctes, *step.behind))
 
 
 def test_several_diagrams_folds_and_functions(auroral: Call, tmp_path: Path) -> None:

@@ -163,7 +163,8 @@ class _Drawing:
         return self.builder.check().streams[stream.name].schema
 
     def _names(self, stream: Stream) -> list[str]:
-        return [n for n in self._types(stream).names if not n.startswith(LOOSE)]
+        """Fields that an expression can name."""
+        return [n for n in self._types(stream).names if n.isidentifier() and not n.startswith(LOOSE)]
 
     def _numbers(self, stream: Stream) -> list[str]:
         return [f.name for f in self._types(stream).fields if f.type.is_numeric and not f.name.startswith(LOOSE)]

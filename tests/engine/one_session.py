@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import auroral
-from auroral.engine.session import start_session
+from auroral.engine.lanes import Lanes
+from auroral.engine.session import PARTITIONS, start_session
 from auroral.model.aggregates import aggregate_function
 from auroral.model.checking import Checked
 from auroral.model.expression import Functions
@@ -53,6 +54,7 @@ def small_diagram() -> Checked:
 def main(address: str, folder: Path) -> None:
     spark = start_session(address, memory="1g", partitions=2)
     checked = small_diagram()
+    before = spark.conf.getAll
     # Two engines at once on one session, each with rows of its own, must not see one another's.
     with ThreadPoolExecutor(2) as threads:
         small = threads.submit(by_buckets, spark, checked, SOURCES, [0, 30, 60], folder / "small")
@@ -63,6 +65,9 @@ def main(address: str, folder: Path) -> None:
         "large": by_buckets(spark, checked, SOURCES, [0, 60], folder / "large", small_limit=0),
         "batch": by_batch(spark, checked, SOURCES, UNTIL, folder / "batch"),
     }
+    assert spark.conf.getAll == before, "settings for jobs were left behind"
+    with Lanes(spark).large() as large:
+        assert large.conf.get(PARTITIONS) == "2", "large jobs must not have the one partition of small ones"
     spark.stop()
     sys.stdout.write(json.dumps({name: as_json(outcome) for name, outcome in found.items()}) + "\n")
 

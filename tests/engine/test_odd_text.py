@@ -40,9 +40,36 @@ def test_odd_texts_are_texts(spark, tmp_path):
     assert_same(expected, by_batch(spark, checked, given, UNTIL, tmp_path / "batch"))
 
 
+def test_texts_and_names_that_look_like_relations(spark, tmp_path):
+    """Each output is made by a statement of its own, and reads less than all streams."""
+    d = auroral.diagram("odd", bucket="10us")
+    given = d.input("in", "t long, b long", stime="t", unit="us")
+    given.filter("ts", "b > 0").output()
+    given.map("texts", {"z": "'copied FROM `ts` by hand, it''s\u2028so'"}).output()
+    given.filter("hit", "b > 1").output()
+    given.filter("hit`s", "b > 2").map("named", {"b": "b"}).output()
+    checked = d.check()
+    sources = {"in": rows((1, 1, 1), (2, 2, 2), (13, 13, 3))}
+    expected = by_reference(checked, sources, UNTIL)
+    assert [row[1] for row in expected.outputs["texts"]] == ["copied FROM `ts` by hand, it's\u2028so"] * 3
+    assert expected.outputs["named"] == [(13, 3)]
+    assert_same(expected, by_buckets(spark, checked, sources, [0, 20], tmp_path / "small"))
+    assert_same(expected, by_buckets(spark, checked, sources, [0, 20], tmp_path / "large", small_limit=0))
+    assert_same(expected, by_batch(spark, checked, sources, UNTIL, tmp_path / "batch"))
+
+
 def test_names_with_variables_are_refused():
     with pytest.raises(DiagramError, match="stands for variables"):
         auroral.diagram("odd").input("in", {"${user.name}": "int"})
+
+
+@pytest.mark.parametrize("kind", ["stream", "box"])
+def test_names_like_those_of_steps_are_refused(kind):
+    names = {"stream": "in", "box": "b"} | {kind: "b@past"}
+    d = auroral.diagram("odd", bucket="10us")
+    d.add(names["box"], RandomDrop(0.5), (d.input(names["stream"], "x int"),), ("out",), Place())[0].output()
+    with pytest.raises(DiagramError, match=f"{kind} name 'b@past' has an @"):
+        d.check()
 
 
 @pytest.mark.parametrize("kind", ["field", "stream", "box"])

@@ -37,7 +37,7 @@ def environment() -> dict[str, str]:
     ensure_java()
     return {
         **os.environ,
-        "PYTHONPATH": str(TESTS),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")])),
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,

@@ -40,6 +40,7 @@ def refused(text: str, scope: Scope = SCOPE) -> str:
         ("ts + INTERVAL 1 day + INTERVAL '1-2' YEAR TO MONTH + INTERVAL -3 hours 5 minutes", {"ts"}),
         ("day + extract(year FROM ts)", {"day", "ts"}),
         ("date '2024-01-01' < ts AND ts < timestamp '2025-01-01' AND x'ff' = x'00'", {"ts"}),
+        ("ts > timestamp r' +2024-01-01 UTC' OR ts > date 'Epoch' OR time '12:30' = time 'T1:02'", {"ts"}),
         ("dateadd(month, 1, ts)", {"ts"}),
         ("datediff(day, ts)", {"day", "ts"}),
         ("transform(split(host, ','), x -> x || host)[0]", {"host"}),
@@ -100,7 +101,8 @@ def test_an_unknown_column_is_named_with_the_nearest() -> None:
         "spark_partition_id()", "input_file_name()", "input_file_block_start()",
         "java_method('java.lang.Thread', 'sleep', 1L)", "reflect('a', 'b')", "current_user()", "user", "session_user()",
         "current_database()", "unix_timestamp()", "`rand`()", "system.builtin.rand()", "RAND ( )", "timestamp 'now'",
-        "date ' Today '", "v + /* */ rand()", "transform(array(v), x -> x + rand())[0]", "aes_encrypt(host, 'k')",
+        "date ' Today '", "timestamp 'today UTC'", "timestamp r'now+01:00'", 'timestamp_ltz "Yesterday"', "timestamp '12:30'",
+        "timestamp 'T12:30'", r"date 't\u006fday'", "v + /* */ rand()", "transform(array(v), x -> x + rand())[0]", "aes_encrypt(host, 'k')",
         "uniform(1, 2)", "randstr(3)", "try_reflect('a', 'b')",
     ],
 )  # fmt: skip
@@ -131,6 +133,8 @@ def test_a_field_may_have_a_functions_name() -> None:
         ("explode(array(v))", "explode() makes several rows of one"),
         ("raise_error('x')", "raise_error() would stop the stream"),
         ("hash(*)", "* stands for all columns"),
+        ("IDENTIFIER('rand')()", "identifier() hides which field or function is meant"),
+        ("identifier('v')", "identifier() hides"),
     ],
 )
 def test_what_is_not_of_one_row_is_refused(text: str, why: str) -> None:
@@ -148,6 +152,7 @@ def test_what_is_not_of_one_row_is_refused(text: str, why: str) -> None:
         ("`v", "close it with `"),
         ("-- all", "nothing but comments"),
         ("v\x00", "cannot stand in an expression"),
+        ("'\x02in\x03'", "cannot stand in an expression"),
         ("v + " * 20_000 + "v", "characters"),
     ],
 )

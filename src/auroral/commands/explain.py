@@ -27,10 +27,21 @@ def configure(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="a Borealis XML diagram, or a Python file that defines diagrams in module-level names, which is executed",
     )
-    parser.add_argument(
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument(
+        "--small",
+        dest="form",
+        action="store_const",
+        const="small",
+        default="large",
+        help="the SQL of small jobs, which most buckets of a live run are; without it that of large ones, which is easier to read",
+    )
+    form.add_argument(
         "--batch",
-        action="store_true",
-        help="the SQL of `auroral batch`, which is simpler: no buckets, no slices",
+        dest="form",
+        action="store_const",
+        const="batch",
+        help="the SQL of `auroral batch` and `auroral verify`: no buckets, no slices",
     )
     add_stime(parser)
     add_diagram(parser)
@@ -40,7 +51,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     chosen = _chosen(args)
     checked = [check(loaded.diagram) for loaded in chosen]
-    pages = [sql_page(one, batch=args.batch) if not one.blockers else None for one in checked]
+    pages = [sql_page(one, args.form) if not one.blockers else None for one in checked]
     if args.json:
         both = zip(checked, pages, strict=True)
         say_json({"diagrams": [_json(one, page) for one, page in both]})

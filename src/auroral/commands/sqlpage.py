@@ -2,20 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from auroral.engine.compile import Program, Step, compile_program
 from auroral.engine.relations import Edge, SliceEdge
 from auroral.engine.scans import StateEdge
-from auroral.engine.sqltext import needed, quoted, with_ctes, with_slots_named
+from auroral.engine.sqltext import Column, needed, quoted, readable, relation, with_ctes
 from auroral.model.boxes.apply import Apply
 from auroral.model.checking import Checked
 from auroral.model.duration import spell
 from auroral.model.summary import summary
 
-HEAD = """\
--- One statement for any range of buckets: :lo and :hi are its first and its end, in microseconds of stime;\n-- :first(box) and :end(box) are the same in cells of the box's slices.
--- `x@source` are logged rows of an input, `x@kept` is what earlier ranges left of an edge."""
+_RANGE = """\
+-- :lo and :hi are the first and the end of its buckets, in microseconds of stime;\n-- :first(box) and :end(box) are the same in cells of the box's slices.
+-- `x@source` are logged rows of an input, `x@kept` is what earlier ranges left of an edge.
+-- A step that is used once is run in the place where it is used. Sums of numbers below 2^-54 or above 2^53 take a longer form."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One of the forms that a diagram is run in: what it is compiled with, and what is to be said of it."""
+
+    compiled: Mapping[str, bool]
+    head: str
+    outputs: str
+
+
+FORMS = {
+    "large": Form(
+        {"many_bins": False},
+        f"-- The form of large jobs, for buckets of many rows and for catching up; --small shows that of small jobs.\n{_RANGE}",
+        "-- each output is written by a statement of its own; what is kept comes out of one more",
+    ),
+    "small": Form(
+        {"many_bins": False, "single": True},
+        f"-- The form of small jobs, for buckets of few rows.\n{_RANGE}\n"
+        "-- :targets(box) says which windows and larger slices a cell `__c` counts in.",
+        "-- all that was not fetched yet comes out of one job",
+    ),
+    "batch": Form(
+        {"batch": True},
+        "-- The batch run, over all rows: :lo and :hi enclose their stimes, in microseconds. `x@source` are the rows of an input.\n"
+        "-- A step that is used once is run in the place where it is used.",
+        "-- each output is written by a statement of its own",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,28 +69,30 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`text` is for reading; `statements` has, for each output, one complete statement."""
+    """`text` is for reading; `statements` has one complete statement for each output, or for what it is split from."""
 
     text: str
     statements: dict[str, str]
     kept: tuple[Kept, ...]
 
 
-def sql_page(checked: Checked, *, batch: bool = False) -> Page:
-    """`batch` is for the plain SQL of the batch run: no slices, nothing kept."""
-    # What runs while values are of usual magnitude (see `auroral.engine.exact`): the plainer text.
-    program = compile_program(checked, batch=batch, many_bins=False)
-    ctes = [cte for step in program.steps for cte in step.ctes]
-    finals = {edge.name: _final(edge) for edge in program.outputs}
-    statements = {name: with_slots_named(with_ctes(needed(ctes, final), final)) for name, final in finals.items()}
-    return Page(with_slots_named(_text(program, finals)), statements, tuple(_kept(edge) for edge in program.edges))
+def sql_page(checked: Checked, form: str) -> Page:
+    program = compile_program(checked, **FORMS[form].compiled)
+    fetched = [step.both for step in program.steps if step.both is not None]
+    finals = {both.relation: _all_of(both.relation, both.columns) for both in fetched}
+    split = {both.output.name for both in fetched}
+    finals |= {edge.name: _all_of(edge.name, edge.columns) for edge in program.outputs if edge.name not in split}
+    ctes = [cte for step in program.steps for cte in (*step.ctes, *step.behind)]
+    statements = {name: readable(with_ctes(needed(ctes, final)[0], final)) for name, final in finals.items()}
+    text = _text(program, FORMS[form], finals)
+    return Page(readable(text), statements, tuple(_kept(edge) for edge in program.edges))
 
 
-def _final(edge: Edge) -> str:
-    return f"SELECT {', '.join(quoted(c.name) for c in edge.columns)}\nFROM {quoted(edge.name)}"
+def _all_of(name: str, columns: Sequence[Column]) -> str:
+    return f"SELECT {', '.join(quoted(c.name) for c in columns)}\nFROM {relation(name)}"
 
 
-def _text(program: Program, finals: dict[str, str]) -> str:
+def _text(program: Program, form: Form, finals: dict[str, str]) -> str:
     parts: list[str] = []
     comments: list[str] = []
     for step in program.steps:
@@ -66,11 +100,18 @@ def _text(program: Program, finals: dict[str, str]) -> str:
         for cte in step.ctes:
             parts.append("\n".join([*comments, str(cte)]))
             comments = []
+        if step.both is not None:
+            name, relation = quoted(step.both.output.name), quoted(step.both.relation)
+            comments.append(
+                f"-- {relation} is fetched: {name} are its rows with __l = -1, for steps below; the others are kept"
+            )
+        for cte in step.behind:
+            parts.append("\n".join([*comments, str(cte)]))
+            comments = []
     steps = "WITH\n" + ",\n\n".join(parts) if parts else ""
-    outputs = [f"-- output {name}\n{final}" for name, final in finals.items()]
-    if len(outputs) > 1:
-        comments.append("-- each output is selected from the steps above; all of them come out of one job")
-    return "\n\n".join(filter(None, [HEAD, steps, "\n".join(comments), ";\n\n".join(outputs)])) + "\n"
+    outputs = [f"-- {'output' if '@' not in name else 'fetched'} {name}\n{final}" for name, final in finals.items()]
+    comments.append(form.outputs)
+    return "\n\n".join([*filter(None, [form.head, steps, "\n".join(comments)]), ";\n\n".join(outputs)]) + "\n"
 
 
 def _comment(checked: Checked, step: Step) -> str:

@@ -16,6 +16,7 @@ from auroral.engine.sqltext import (
     group_by,
     order_column,
     quoted,
+    relation,
     select,
 )
 from auroral.engine.states import BoxState, box_state
@@ -82,18 +83,18 @@ class Aggregation:
 
     def step(self, name: str) -> str:
         """The name of a step of this box, as a relation."""
-        return quoted(f"{self.box}@{name}")
+        return relation(f"{self.box}@{name}")
 
     def cte(self, name: str, text: str) -> Cte:
         return Cte(f"{self.box}@{name}", text)
 
-    def rows(self, number: str, relation: str | None = None, where: str = "", also: Sequence[str] = ()) -> str:
+    def rows(self, number: str, source: str | None = None, where: str = "", also: Sequence[str] = ()) -> str:
         """Rows with their cell or window number, group columns, and what the functions prepare from a row."""
         carried = dict.fromkeys([*also, *(c.name for c in self.order)])
         first, *later = [[f"{p.sql} AS {p.name}" for p in stage] for stage in self.state.stages()] or [[]]
         text = select(
             [number, *self._named_groups(), *carried, *first],
-            relation or quoted(self.source),
+            source or relation(self.source),
             f"WHERE {where}" if where else "",
         )
         for stage in later:
@@ -103,7 +104,7 @@ class Aggregation:
     def row_states(self, number: str) -> str:
         """Each row as a state of its own, with its cell number."""
         if not self.state.stages():
-            return select([f"{number} AS __c", *self._named_groups(), *self.state.of_row()], quoted(self.source))
+            return select([f"{number} AS __c", *self._named_groups(), *self.state.of_row()], relation(self.source))
         rows = self.rows(f"{number} AS __c")
         return select(["__c", *self.identity, *self.state.of_row()], f"(\n{rows}\n)")
 

@@ -22,6 +22,7 @@ from auroral.engine.sqltext import (
     columns,
     order_column,
     quoted,
+    relation,
     select,
 )
 from auroral.engine.stateless_sql import filtered, mapped, unchanged, united
@@ -47,6 +48,8 @@ class Step:
     inputs: tuple[str, ...] = ()
     wave: int = 0
     both: Both | None = None
+    behind: tuple[Cte, ...] = ()
+    """Steps over the output of `both`, which is a relation only once it was fetched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +173,7 @@ class Compiler:
 
     def with_past(self, stream: str) -> str:
         """The relation that has the stream's past as well as the range itself."""
-        return quoted(stream + PAST) if stream in self.past else quoted(stream)
+        return relation(stream + PAST if stream in self.past else stream)
 
     def keep(self, edge: Edge) -> Edge:
         self.kept[edge.name] = edge
@@ -195,27 +198,24 @@ class Compiler:
         items = [STIME, *order, *columns(self.stream(stream).schema.names)]
         # A small job is handed just the rows of its range, unless the past is needed as well.
         cut = "" if self.single and stream not in self.past else f"WHERE {STIME} >= {LO} AND {STIME} < {HI}"
-        ctes = [Cte(stream, select(items, quoted(edge.name), cut))]
+        ctes = [Cte(stream, select(items, relation(edge.name), cut))]
         if stream in self.past:
-            ctes.append(Cte(stream + PAST, select(items, quoted(edge.name), f"WHERE {STIME} < {HI}")))
+            ctes.append(Cte(stream + PAST, select(items, relation(edge.name), f"WHERE {STIME} < {HI}")))
         return Step(stream, tuple(ctes))
 
     def _step(self, checked: CheckedBox) -> Step:
-        scan = python_box(checked, self)
-        if scan is not None:
-            typed = checked.typed
-            aside = late_rows(self, checked, typed) if isinstance(typed, TypedEventTimeAggregate) else []
-            past = [c for stream in checked.box.outputs for c in self._past_cte(stream)]
-            return Step(checked.box.name, (*aside, *past), scan)
-        ctes = list(self._ctes(checked))
-        both = None
-        slices = self.kept.get(f"{checked.box.name}@slices")
-        if self.single and isinstance(slices, SliceEdge):
-            stream = checked.box.outputs[0]
-            both = Both(f"{checked.box.name}@both", Edge(stream, self.columns(stream)), slices)
-        for stream in checked.box.outputs:
-            ctes += self._past_cte(stream)
-        return Step(checked.box.name, tuple(ctes), both=both)
+        box, typed, scan = checked.box, checked.typed, python_box(checked, self)
+        if scan is None:
+            ctes = self._ctes(checked)
+        else:
+            ctes = late_rows(self, checked, typed) if isinstance(typed, TypedEventTimeAggregate) else []
+        past = tuple(cte for stream in box.outputs for cte in self._past_cte(stream))
+        slices = self.kept.get(f"{box.name}@slices")
+        if not (self.single and isinstance(slices, SliceEdge)):
+            return Step(box.name, (*ctes, *past), scan)
+        stream = box.outputs[0]
+        both = Both(f"{box.name}@both", Edge(stream, self.columns(stream)), slices)
+        return Step(box.name, tuple(ctes), both=both, behind=past)
 
     def _past_cte(self, stream: str) -> Sequence[Cte]:
         """A stream whose past is read later is kept; its past and the range together are one relation."""
@@ -223,13 +223,8 @@ class Compiler:
             return ()
         edge = self.keep(Edge(stream, self.columns(stream), self.past[stream]))
         names = ", ".join(columns(column.name for column in edge.columns))
-        stored = quoted(kept_name(edge))
-        return (
-            Cte(
-                stream + PAST,
-                f"SELECT {self.one_partition}{names} FROM (SELECT {names} FROM {stored} UNION ALL SELECT {names} FROM {quoted(stream)})",
-            ),
-        )
+        parts = " UNION ALL ".join(f"SELECT {names} FROM {relation(part)}" for part in (kept_name(edge), stream))
+        return (Cte(stream + PAST, f"SELECT {self.one_partition}{names} FROM ({parts})"),)
 
     def _ctes(self, checked: CheckedBox) -> Sequence[Cte]:
         typed = checked.typed
@@ -264,8 +259,8 @@ class Compiler:
         schema = self.stream(source).schema
         return to_sql(typed, lambda _, name: STIME if name == "stime" and schema.get(name) is None else quoted(name))
 
-    def count(self, checked: CheckedBox, reason: str, relation: str, condition: str) -> None:
+    def count(self, checked: CheckedBox, reason: str, counted: str, condition: str) -> None:
         """Rows that a box leaves out are counted for the ledger by a query of their own over the same steps."""
         since = f" AND {STIME} >= {self.counts_from}L" if self.counts_from is not None else ""
-        query = f"SELECT count(*) FROM {quoted(relation)} WHERE ({condition}){since}"
+        query = f"SELECT count(*) FROM {relation(counted)} WHERE ({condition}){since}"
         self.counts.append((checked.box.name, reason, query))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from auroral.engine.sqltext import STIME, Cte, columns, falls_below, floor_div, quoted, select, string_literal
+from auroral.engine.sqltext import STIME, Cte, columns, falls_below, floor_div, relation, select, string_literal
 from auroral.model.boxes.drop import TypedRandomDrop, TypedWindowDrop
 from auroral.model.checking import CheckedBox
 
@@ -25,8 +25,8 @@ def random_drop(compiler: Compiler, checked: CheckedBox, typed: TypedRandomDrop)
     compiler.count(checked, "shed", numbered, dropped)
     kept = columns(c.name for c in compiler.columns(target))
     return [
-        Cte(numbered, select([*columns(c.name for c in compiler.columns(source)), ordinal], quoted(source))),
-        Cte(target, select(kept, quoted(numbered), f"WHERE NOT {dropped}")),
+        Cte(numbered, select([*columns(c.name for c in compiler.columns(source)), ordinal], relation(source))),
+        Cte(target, select(kept, relation(numbered), f"WHERE NOT {dropped}")),
     ]
 
 
@@ -41,4 +41,4 @@ def window_drop(compiler: Compiler, checked: CheckedBox, typed: TypedWindowDrop)
     dropped = f"forall({batches}, m -> {falls_below(hashed, typed.rate)})"
     compiler.count(checked, "shed", source, dropped)
     items = [*compiler.head(source, target), *columns(compiler.stream(source).schema.names)]
-    return [Cte(target, select(items, quoted(source), f"WHERE NOT {dropped}"))]
+    return [Cte(target, select(items, relation(source), f"WHERE NOT {dropped}"))]

@@ -152,11 +152,11 @@ class Engine:
             if small:
                 return Leaf(edge.columns, list(stored_states(self.log, self._running, edge, lo, hi, self.bucket)))
             return Leaf(edge.columns, list(stored_nodes(self.log, edge, lo, hi, self.bucket)))
-        end = hi if edge.name.endswith("@source") else lo
-        leaf = Leaf(edge.columns)
-        for segment in self.log.best(edge, lo - edge.past, end):
+        since, end = lo - edge.past, hi if edge.name.endswith("@source") else lo
+        leaf = Leaf(edge.columns, since=since, below=end)
+        for segment in self.log.best(edge, since, end):
             if segment.table is not None:
-                leaf.tables.append(between(segment.table, lo - edge.past, end))
+                leaf.tables.append(between(segment.table, since, end))
             else:
                 segment.verify(edge)
                 leaf.files += [path for path, _ in segment.files]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from auroral.engine.aggregate_sql import Aggregation
-from auroral.engine.sqltext import HI, LO, STIME, Cte, columns, floor_div, group_by, quoted, select
+from auroral.engine.sqltext import HI, LO, STIME, Cte, columns, floor_div, group_by, quoted, relation, select
 from auroral.model.boxes.aggregate import TypedEventTimeAggregate
 from auroral.model.checking import CheckedBox
 from auroral.model.windows import LatePolicy
@@ -23,7 +23,7 @@ def event_time_aggregate(compiler: Compiler, checked: CheckedBox, typed: TypedEv
     close = f"__m * {window.advance}L + {window.size + window.lateness}L"
     on_time = f"{event} <= {STIME} + {window.ahead}L"
     assigned = box.rows(
-        f"explode({numbers}) AS __m", relation=compiler.with_past(box.source), where=on_time, also=[STIME]
+        f"explode({numbers}) AS __m", source=compiler.with_past(box.source), where=on_time, also=[STIME]
     )
     regular = select(
         ["__m", f"{close} - 1 AS __at", *box.identity, *box.state.of_rows()],
@@ -55,7 +55,7 @@ def late_rows(compiler: Compiler, checked: CheckedBox, typed: TypedEventTimeAggr
         return []
     side = checked.box.outputs[1]
     items = [*compiler.head(source, side), *columns(compiler.stream(source).schema.names)]
-    return [Cte(side, select(items, quoted(source), f"WHERE {too_late} OR {ahead}"))]
+    return [Cte(side, select(items, relation(source), f"WHERE {too_late} OR {ahead}"))]
 
 
 def _corrections(box: Aggregation, typed: TypedEventTimeAggregate, close: str) -> str:

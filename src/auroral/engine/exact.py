@@ -3,7 +3,7 @@
 Plain double sums depend on the order of addition, and so on partitions and on how buckets are grouped. Here each double is
 split without loss into five digits of 32 bits: in bin b, x is the sum of d4..d0 times 2^p, 2^(p-32), .. 2^(p-128), with
 p = 32b + 21. Digits of equal bin are summed as integers, which is exact in any order. Bin 0 takes magnitudes from 2^-54 to
-2^53 (and zero): in nearly all data no value needs another bin. Sums hold for up to 2^30 values a group.
+2^53 (and zero): in nearly all data no value needs another bin. Sums hold for up to 2^28 values a group, however large.
 """
 
 from __future__ import annotations

@@ -6,16 +6,13 @@ part has exactly the type that the typed tree says; casts that Spark makes by it
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
 
-from auroral.engine.sqltext import string_literal
+from auroral.engine.constants import constant
+from auroral.engine.sqltext import ColumnText, string_literal
+from auroral.engine.users_sql import users_sql
 from auroral.model.expression.builtins import BUILTINS, TRIGONOMETRIC
-from auroral.model.expression.singles import shortest_single
-from auroral.model.expression.sqltokens import SqlKind, sql_tokens
 from auroral.model.expression.typed import (
     Choice,
     Constant,
@@ -26,11 +23,8 @@ from auroral.model.expression.typed import (
     Prefix,
     SqlExpression,
     Typed,
-    Value,
 )
 from auroral.model.types import LONG, SINGLE, FieldType, Kind
-
-Column = Callable[[str | None, str], str]
 
 # Spark's own precedence. CASE, calls and columns never need parentheses.
 _OR, _AND, _NOT, _COMPARE, _ADD, _MULTIPLY, _SIGN, _ATOM = range(8)
@@ -52,7 +46,7 @@ _WIDEST_PAD = 65536
 _MATHEMATICAL = frozenset((*TRIGONOMETRIC, "sqrt", "exp", "pow"))
 
 
-def to_sql(typed: Typed, column: Column) -> str:
+def to_sql(typed: Typed, column: ColumnText) -> str:
     """The expression as Spark SQL; `column` gives the text of a field's column by qualifier and name.
 
     `stime` is asked for like any field and must be a BIGINT. User functions are called as `auroral_<name>`.
@@ -71,7 +65,7 @@ class _Sql:
 
 
 class _Writer:
-    def __init__(self, column: Column):
+    def __init__(self, column: ColumnText):
         self._column = column
 
     def write(self, node: Typed) -> _Sql:
@@ -92,7 +86,7 @@ class _Writer:
             case Invoke():
                 return self._invoke(node)
             case SqlExpression():
-                return _Sql(f"CAST((\n{_users_sql(node, self._column)}\n) AS {node.type.spark})")
+                return _Sql(f"CAST((\n{users_sql(node, self._column)}\n) AS {node.type.spark})")
 
     def _convert(self, node: Convert) -> _Sql:
         given, wanted, text = node.operand.type, node.type, self.write(node.operand).text
@@ -211,38 +205,6 @@ class _Writer:
                 return _call(node.name, args)
 
 
-def _users_sql(node: SqlExpression, column: Column) -> str:
-    """The user's text with our columns in the place of fields, without comments, which could swallow what follows."""
-    columns = {found.at: found for found in node.columns}
-    parts, done = [], 0
-    for token in sql_tokens(node.text):
-        if token.at < done:
-            continue
-        parts.append(node.text[done : token.at])
-        done = token.end
-        if token.at in columns:
-            found = columns[token.at]
-            done = found.end
-            # In parentheses: behind FROM, as in extract(year FROM ts), a name would look like one of our steps.
-            parts.append(f"({column(found.field.qualifier, found.field.name)})")
-        elif token.kind is SqlKind.STRING:
-            parts.append(_users_string(token.text))
-        elif token.kind is not SqlKind.COMMENT:
-            parts.append(token.text)
-    return "".join(parts).strip()
-
-
-def _users_string(text: str) -> str:
-    """The same string without what has a meaning in the whole of a statement: backticks, ${...} and the like."""
-    if text[0] in "rR":
-        text = string_literal(text[2:-1])
-    return re.sub(r"\\?(?:`|\$(?=\{))|\\.", _as_code, text, flags=re.DOTALL)
-
-
-def _as_code(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0][-1]):04x}" if found[0][-1] in "`$" else found[0]
-
-
 def _implied(node: Typed, compares: bool) -> bool:
     """Whether Spark makes this conversion by itself beside an operand of the wanted type."""
     if isinstance(node, Constant):
@@ -314,52 +276,3 @@ def _pad(args: list[_Sql], width: Typed) -> _Sql:
         return f"concat({s.text}, repeat(' ', CASE {limited} END - length({s.text})))"
 
     return _bind(args, body)
-
-
-def constant(type: FieldType, value: Value) -> str:
-    """A literal of exactly this type; negative numbers start with their sign."""
-    match value:
-        case None:
-            return f"CAST(NULL AS {type.spark})"
-        case bool():
-            return "TRUE" if value else "FALSE"
-        case int():
-            return _integer(type, value)
-        case float():
-            return _floating(type, value)
-        case str():
-            return string_literal(value)
-        case Decimal():
-            return _decimal(type, value)
-        case bytes():
-            return f"X'{value.hex().upper()}'"
-
-
-def _integer(type: FieldType, value: int) -> str:
-    match type.kind:
-        case Kind.INT:
-            return str(value)
-        case Kind.LONG:
-            return f"{value}L"
-        case Kind.TIMESTAMP:
-            return f"timestamp_micros({value}L)"
-        case Kind.DATE:
-            return f"date_from_unix_date({value})"
-        case _:
-            return f"CAST({value} AS {type.spark})"
-
-
-def _floating(type: FieldType, value: float) -> str:
-    if not math.isfinite(value):
-        name = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-        return f"CAST('{name}' AS {type.spark})"
-    if type.kind is Kind.SINGLE:
-        return f"{shortest_single(value)}F".replace("e", "E")
-    return f"{value!r}D".replace("e", "E")
-
-
-def _decimal(type: FieldType, value: Decimal) -> str:
-    text = f"{value:f}BD"
-    digits = len(value.as_tuple().digits)
-    exact = type.scale == 0 and value.as_tuple().exponent == 0 and digits == type.precision
-    return text if exact else f"CAST({text} AS {type.spark})"

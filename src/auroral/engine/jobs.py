@@ -27,6 +27,7 @@ from auroral.engine.sqltext import (
     inlined,
     needed,
     quoted,
+    relation,
     string_literal,
     struct_type,
 )
@@ -38,12 +39,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Leaf:
-    """What a job reads of one edge: tables in memory, and Parquet files, of which only rows with stime `below` count."""
+    """What a job reads of one edge: tables in memory, and Parquet files, of which only rows with stime [since, below) count."""
 
     columns: Sequence[Column]
     tables: list[pa.Table] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     file_rows: int = 0
+    since: int | None = None
     below: int | None = None
 
     @property
@@ -117,17 +119,18 @@ class _Job:
         ddl = ", ".join(c.ddl() for c in leaf.columns)
         self._view(name + "@files", self.spark.read.schema(ddl).parquet(*leaf.files))
         names = ", ".join(quoted(c.name) for c in leaf.columns)
-        below = f" WHERE {STIME} < {leaf.below}L" if leaf.below is not None else ""
-        text = f"SELECT {names} FROM {quoted(name + '@files')}{below}"
+        bounds = ((">=", leaf.since), ("<", leaf.below))
+        tests = " AND ".join(f"{STIME} {sign} {bound}L" for sign, bound in bounds if bound is not None)
+        text = f"SELECT {names} FROM {relation(name + '@files')}{f' WHERE {tests}' if tests else ''}"
         return f"SELECT {self._hint}{names} FROM ({in_memory} UNION ALL {text})" if leaf.tables else text
 
     def _rows(self, tables: Mapping[str, pa.Table]) -> None:
         """Rows in memory as one view, and a step that picks each relation out of it."""
-        view = f"__rows{len(self.views)}"
+        view = f"@rows{len(self.views)}"
         self._view(view, _frame(self.spark, tagged(tables)))
         for number, (name, table) in enumerate(tables.items()):
             picked = ", ".join(f"e{number}.c{i} AS {quoted(name)}" for i, name in enumerate(table.column_names))
-            self.ctes.append(Cte(name, f"SELECT {self._hint}{picked} FROM {view} WHERE __edge = {number}"))
+            self.ctes.append(Cte(name, f"SELECT {self._hint}{picked} FROM {relation(view)} WHERE __edge = {number}"))
 
     @property
     def _hint(self) -> str:
@@ -164,6 +167,7 @@ class _Job:
             handed = {n: table for n, table in found.outputs.items() if n in read_later and isinstance(table, pa.Table)}
             if handed:
                 self._rows(handed)
+            self.ctes += [cte for step in steps if step.wave == wave for cte in step.behind]
         outputs = [edge for edge in self.program.outputs if edge.name not in fetched.outputs]
         rest = self.collected(outputs, [edge for edge in self.program.kept if edge.name not in fetched.kept], ())
         asked = {
@@ -172,14 +176,16 @@ class _Job:
         return Result({**asked, **rest.outputs}, {**fetched.kept, **rest.kept}, rest.counts)
 
     def statement(self, final: str) -> DataFrame:
-        text = inlined(needed(self.ctes, final), final)
-        return self.spark.sql(filled(text, self.slots))
+        steps, views = needed(self.ctes, final)
+        # Spark would look for it in the user's catalog.
+        assert views <= set(self.views), f"neither a step before its user nor a view: {sorted(views - set(self.views))}"
+        return self.spark.sql(filled(inlined(steps, final), self.slots))
 
     def collected(self, outputs: Sequence[Edge], kept: Sequence[Edge], boths: Sequence[Both]) -> Result:
         """All relations in one job, told apart by a tag."""
         wanted = [(edge.columns, _rows_of(edge)) for edge in outputs]
         wanted += [(edge.columns, _recent_rows_of(edge)) for edge in kept]
-        wanted += [(both.columns, f"SELECT * FROM {quoted(both.relation)}") for both in boths]
+        wanted += [(both.columns, f"SELECT * FROM {relation(both.relation)}") for both in boths]
         counting = bool(self.program.counts) and not boths
         if counting:
             columns = (Column("box", "STRING"), Column("reason", "STRING"), Column("n", "BIGINT"))
@@ -241,7 +247,7 @@ def _frame(spark: SparkSession, table: pa.Table) -> DataFrame:
 
 
 def _rows_of(edge: Edge) -> str:
-    return f"SELECT {', '.join(quoted(c.name) for c in edge.columns)} FROM {quoted(edge.name)}"
+    return f"SELECT {', '.join(quoted(c.name) for c in edge.columns)} FROM {relation(edge.name)}"
 
 
 def _recent_rows_of(edge: Edge) -> str:

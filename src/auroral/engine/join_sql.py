@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from auroral.engine.expression import to_sql
-from auroral.engine.sqltext import HI, LO, STIME, Cte, floor_div, order_column, quoted, select
+from auroral.engine.sqltext import HI, LO, STIME, Cte, floor_div, order_column, quoted, relation, select
 from auroral.model.boxes.join import JoinKind, TypedJoin
 from auroral.model.checking import CheckedBox
 from auroral.model.expression import Typed
@@ -37,7 +37,7 @@ def join(compiler: Compiler, checked: CheckedBox, typed: TypedJoin) -> list[Cte]
             *_order(compiler, left, right, target, "both"),
             *_columns(compiler, typed, left, right),
         ],
-        f"{quoted(box + '@left')} l JOIN {quoted(box + '@right')} r ON {matches}",
+        f"{relation(box + '@left')} l JOIN {relation(box + '@right')} r ON {matches}",
         f"WHERE {later} >= {LO}",
     )
     if typed.kind is JoinKind.INNER:
@@ -52,9 +52,9 @@ def join(compiler: Compiler, checked: CheckedBox, typed: TypedJoin) -> list[Cte]
 def _unmatched(compiler: Compiler, typed: TypedJoin, box: str, left: str, right: str, target: str, matches: str) -> str:
     """Rows of the outer side that no row of the other matches, at the end of their wait."""
     if typed.kind is JoinKind.LEFT:
-        own, other, alias, wait = left, f"{quoted(box + '@right')} r", "l", typed.left_size
+        own, other, alias, wait = left, f"{relation(box + '@right')} r", "l", typed.left_size
     else:
-        own, other, alias, wait = right, f"{quoted(box + '@left')} l", "r", typed.right_size
+        own, other, alias, wait = right, f"{relation(box + '@left')} l", "r", typed.right_size
     # The sliced left side has a row several times; here each row is asked once, against every slice.
     without_slice = matches.replace("l.__slice = r.__slice AND ", "", 1)
     ends = f"{alias}.{STIME} + {wait}L"

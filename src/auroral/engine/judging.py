@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
 
 from auroral.engine.expression import to_sql
 from auroral.engine.session import is_remote
@@ -17,6 +18,7 @@ from auroral.engine.sqltext import STIME, quoted
 from auroral.model.checking import Checked, CheckedBox
 from auroral.model.errors import DiagramError, Problem
 from auroral.model.expression import SqlExpression
+from auroral.model.expression.sqlrefused import TIME_WORDS, is_whole_time
 from auroral.model.schema import Schema
 
 if TYPE_CHECKING:
@@ -88,16 +90,51 @@ def _first_sentence(message: str) -> str:
 
 def _is_repeatable(frame: DataFrame) -> bool:
     plan = frame._jdf.queryExecution().analyzed()
-    return bool(plan.deterministic()) and plan.nodeName() == "Project"
+    if not plan.deterministic() or plan.nodeName() != "Project":
+        return False
+    # With functions such as to_timestamp as what they stand for.
+    jvm: Any = frame.sparkSession._jvm
+    written_out = jvm.org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions.apply(plan).expressions()
+    return not any(_reads_the_clock(part) for part in _parts(written_out))
+
+
+def _parts(expressions: Any) -> Iterator[Any]:
+    """Spark's expressions and all that they are made of."""
+    for i in range(expressions.size()):
+        yield expressions.apply(i)
+        yield from _parts(expressions.apply(i).children())
+
+
+def _reads_the_clock(expression: Any) -> bool:
+    """Whether a text is cast to a time of which it says only a part: 'today', '12:30'."""
+    if expression.nodeName() != "Cast" or expression.dataType().typeName() not in TIME_WORDS:
+        return False
+    text = expression.child()
+    if not text.foldable() or not text.dataType().typeName().startswith("string"):
+        return False
+    said = text.eval(None)
+    return said is not None and not is_whole_time(expression.dataType().typeName(), str(said))
+
+
+_JUDGING: ContextVar[bool] = ContextVar("judging", default=False)
+
+
+def _is_of_others(record: logging.LogRecord) -> bool:
+    return not _JUDGING.get()
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """pyspark logs each refused statement with a stack trace; what is wrong is said by our own error."""
-    logger = logging.getLogger("SQLQueryContextLogger")
-    before = logger.disabled
-    logger.disabled = True
+    """pyspark logs each refused statement with a stack trace; what is wrong is said by our own error.
+
+    In this thread only: what others do at the same time is logged as ever.
+    """
+    from pyspark.logger import PySparkLogger
+
+    # By pyspark's own means: it could not write to a plain logger of this name.
+    PySparkLogger.getLogger("SQLQueryContextLogger").addFilter(_is_of_others)
+    before = _JUDGING.set(True)
     try:
         yield
     finally:
-        logger.disabled = before
+        _JUDGING.reset(before)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from auroral.engine.session import LARGE_PATH, SMALL_PATH, is_remote, lane
+from auroral.engine.session import LARGE_PATH, SMALL_PATH, is_remote, lane, lent
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,8 +29,8 @@ class Lanes:
     @contextmanager
     def small(self) -> Iterator[SparkSession]:
         if is_remote(self.session):
-            with _SHARED:
-                yield lane(self.session, SMALL_PATH)
+            with _SHARED, lent(self.session, SMALL_PATH):
+                yield self.session
         else:
             self._small = self._small or lane(self.session, SMALL_PATH)
             yield self._small
@@ -39,8 +39,8 @@ class Lanes:
     def large(self) -> Iterator[SparkSession]:
         settings = {**LARGE_PATH, **self.large_settings}
         if is_remote(self.session):
-            with _SHARED:
-                yield lane(self.session, settings)
+            with _SHARED, lent(self.session, settings):
+                yield self.session
         else:
             self._large = self._large or lane(self.session, settings)
             yield self._large

@@ -24,6 +24,7 @@ from auroral.engine.sqltext import (
     falls_below,
     floor_div,
     quoted,
+    relation,
     select,
     string_literal,
 )
@@ -127,7 +128,7 @@ class FoldBox:
     def frames(self, statement: Statement, lo: int, hi: int) -> Mapping[str, DataFrame]:
         text = self.rows
         if self.state is not None:
-            state = select([*self.keys, "0 AS __tag", "__state", *self.state_nulls], quoted(kept_name(self.state)))
+            state = select([*self.keys, "0 AS __tag", "__state", *self.state_nulls], relation(kept_name(self.state)))
             text = f"{state}\nUNION ALL\n{text}"
         frame = statement(text)
         frame = frame.coalesce(1) if self.single or not self.keys else frame.repartition(*self.keys)
@@ -177,7 +178,7 @@ def _fold_box(checked: CheckedBox, typed: TypedLandmark | TypedFirstAligned | Ty
     rest_names = names if not per_key else names[groups:]
     rows = select(
         [*(items[:groups] if per_key else []), "1 AS __tag", "CAST(NULL AS BINARY) AS __state", *rest],
-        quoted(source),
+        relation(source),
         where,
     )
     state = None

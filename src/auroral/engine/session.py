@@ -5,7 +5,8 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from auroral.engine.java import JavaNotFound, ensure_java
@@ -93,7 +94,7 @@ def start_session(master: str = DEFAULT_MASTER, *, memory: str = "2g", partition
     """
     if master.startswith("sc://"):
         return _configured(_connect(master), partitions)
-    session = _new_beside(_local_or_cluster(master, memory))
+    session = _local_or_cluster(master, memory).newSession()
     # Spark's default of 200 is for clusters; here it would be 200 tasks a stage on two cores.
     return _configured(session, partitions or session.sparkContext.defaultParallelism)
 
@@ -145,10 +146,11 @@ def _connect(address: str) -> SparkSession:
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     theirs = RemoteSession.getActiveSession() or RemoteSession._get_default_session()
-    session = SparkSession.builder.remote(address).getOrCreate()
+    builder = SparkSession.builder.remote(address)
     if theirs is None:
-        return session
-    ours = session.newSession()
+        return builder.getOrCreate()
+    # `getOrCreate` would give theirs, whatever its address is.
+    ours = builder.create()
     # Its threads would keep the program from ending.
     atexit.register(ours.stop)
     return ours
@@ -162,24 +164,31 @@ def _configured(session: SparkSession, partitions: int | None) -> SparkSession:
     return session
 
 
-def _new_beside(session: SparkSession) -> SparkSession:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        return session.newSession()
-
-
-def lane(session: SparkSession, settings: dict[str, str]) -> SparkSession:
-    """A session beside `session` on the same Spark, with its own views and `settings`.
-
-    A Spark Connect client has one session only: a second one would have threads of its own that outlive the program's end.
-    """
-    if is_remote(session):
-        for key, value in settings.items():
-            session.conf.set(key, value)
-        return session
-    beside = _new_beside(session)
+def lane(session: SparkSession, settings: Mapping[str, str]) -> SparkSession:
+    """A session beside `session` on the same Spark, with its own views and `settings`."""
+    beside = session.newSession()
     # A new session starts from Spark's defaults: what the caller chose must not be lost.
     chosen = {PARTITIONS: str(session.conf.get(PARTITIONS))}
     for key, value in {**chosen, **RUNTIME, **settings}.items():
         beside.conf.set(key, value)
     return beside
+
+
+@contextmanager
+def lent(session: SparkSession, settings: Mapping[str, str]) -> Iterator[SparkSession]:
+    """The session itself, with our settings for one job; then with those that it had.
+
+    For Spark Connect, where a second session would have threads of its own that outlive the program's end.
+    """
+    before = session.conf.getAll
+    changed = {key: value for key, value in {**RUNTIME, **settings}.items() if before.get(key) != value}
+    try:
+        for key, value in changed.items():
+            session.conf.set(key, value)
+        yield session
+    finally:
+        for key in changed:
+            if key in before:
+                session.conf.set(key, before[key])
+            else:
+                session.conf.unset(key)

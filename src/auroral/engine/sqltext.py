@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 STIME = "__stime"
@@ -11,9 +12,12 @@ SEQ = "__seq"
 ROWS = "__n"
 """How many rows a group has, in states that can be subtracted."""
 
+ColumnText = Callable[[str | None, str], str]
+"""Gives the text of a field's column by qualifier and name."""
+
 
 def quoted(name: str) -> str:
-    assert "\x00" not in name, "the model refuses such names"
+    assert not _MARKS.search(name), "the model refuses such names"
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -33,12 +37,26 @@ def string_literal(text: str) -> str:
     return f"'{escaped}'"
 
 
+# Slots and relations are marked in a program's text with characters that no name and no literal of a user can hold.
+_SLOT = re.compile("\x00([^\x00]*)\x00")
+_RELATION = re.compile("\x02([^\x03]*)\x03")
+_MARKS = re.compile("[\x00\x02\x03]")
+
+
 def slot(name: str) -> str:
-    """Stands in a program's text for what differs from range to range. No name and no literal can hold the mark."""
+    """Stands in a program's text for what differs from range to range."""
     return f"\x00{name}\x00"
 
 
-_SLOT = re.compile("\x00([^\x00]*)\x00")
+def relation(name: str) -> str:
+    """Stands in a program's text for a step or a view, which a column or a string of the same name is not."""
+    assert not _MARKS.search(name), "the model refuses such names"
+    return f"\x02{name}\x03"
+
+
+def _with_relations(text: str, bodies: Mapping[str, str]) -> str:
+    return _RELATION.sub(lambda found: bodies.get(found[1]) or quoted(found[1]), text)
+
 
 LO, HI = slot("lo"), slot("hi")
 """The range of stime that is evaluated: its first microsecond, and the first one behind it."""
@@ -49,9 +67,9 @@ def filled(text: str, values: Mapping[str, str]) -> str:
     return _SLOT.sub(lambda found: values[found[0]], text)
 
 
-def with_slots_named(text: str) -> str:
+def readable(text: str) -> str:
     """The text for people, with :lo in place of the slot lo."""
-    return _SLOT.sub(r":\1", text)
+    return _SLOT.sub(r":\1", _with_relations(text, {}))
 
 
 def order_column(position: int) -> str:
@@ -78,11 +96,13 @@ class Cte:
     select: str
 
     def __str__(self) -> str:
-        body = "\n  ".join(self.select.strip().splitlines())
+        # Not `splitlines`: a string may hold other line ends than ours.
+        body = "\n  ".join(self.select.strip().split("\n"))
         return f"{quoted(self.name)} AS (\n  {body}\n)"
 
 
 def select(items: Iterable[str], source: str, *rest: str) -> str:
+    assert source.startswith(("\x02", "(")), f"{source} is neither a relation(name) nor a subquery"
     return "\n".join([f"SELECT {', '.join(items)}", f"FROM {source}", *(part for part in rest if part)])
 
 
@@ -99,30 +119,29 @@ def columns(names: Iterable[str], prefix: str = "") -> list[str]:
     return [f"{prefix}{quoted(name)}" for name in names]
 
 
-def needed(ctes: Sequence[Cte], final: str) -> list[Cte]:
-    """The steps that `final` depends on: fewer steps are planned faster."""
-    wanted, text = [], final
+def needed(ctes: Sequence[Cte], final: str) -> tuple[list[Cte], set[str]]:
+    """The steps that `final` depends on (fewer steps are planned faster), and what no step before its user defines: views."""
+    steps, wanted = [], set(_RELATION.findall(final))
     for cte in reversed(ctes):
-        if quoted(cte.name) in text:
-            wanted.append(cte)
-            text += cte.select
-    return wanted[::-1]
+        if cte.name in wanted:
+            steps.append(cte)
+            wanted.remove(cte.name)
+            wanted.update(_RELATION.findall(cte.select))
+    return steps[::-1], wanted
 
 
 def inlined(ctes: Sequence[Cte], final: str) -> str:
-    """The same statement with each step that is used once in the place where it is used: Spark analyses that much faster."""
-    texts = [cte.select for cte in ctes] + [final]
-    kept = []
-    for number, cte in enumerate(ctes):
-        # As a relation: a column may have the same name.
-        used = re.compile(rf"(?<=\b(?:FROM|JOIN)\s){re.escape(quoted(cte.name))}")
-        users = [i for i in range(number + 1, len(texts)) for _ in used.finditer(texts[i])]
-        if len(users) == 1:
-            body = f"({texts[number]})"
-            texts[users[0]] = used.sub(lambda _, body=body: body, texts[users[0]])  # type: ignore[misc]
+    """The statement with each step that is used once in the place where it is used: Spark analyses that much faster."""
+    uses = Counter(name for text in (*(cte.select for cte in ctes), final) for name in _RELATION.findall(text))
+    kept: list[Cte] = []
+    bodies: dict[str, str] = {}
+    for cte in ctes:
+        body = _with_relations(cte.select, bodies)
+        if uses[cte.name] == 1:
+            bodies[cte.name] = f"({body})"
         else:
-            kept.append(Cte(cte.name, texts[number]))
-    return with_ctes(kept, texts[-1])
+            kept.append(Cte(cte.name, body))
+    return with_ctes(kept, _with_relations(final, bodies))
 
 
 def with_ctes(ctes: Sequence[Cte], final: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from auroral.engine.sqltext import STIME, Cte, columns, order_column, quoted, select
+from auroral.engine.sqltext import STIME, Cte, columns, order_column, quoted, relation, select
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap
 from auroral.model.checking import CheckedBox
 
@@ -26,14 +26,14 @@ def filtered(compiler: Compiler, checked: CheckedBox, typed: TypedFilter) -> lis
             tests.append(f"({predicate})" if tests else predicate)
             earlier.append(predicate)
         items = [*compiler.head(source, target), *fields]
-        ctes.append(Cte(target, select(items, quoted(source), "WHERE " + " AND ".join(tests))))
+        ctes.append(Cte(target, select(items, relation(source), "WHERE " + " AND ".join(tests))))
     return ctes
 
 
 def mapped(compiler: Compiler, checked: CheckedBox, typed: TypedMap) -> list[Cte]:
     (source,), (target,) = checked.box.inputs, checked.box.outputs
     made = [f"{compiler.sql(value, source)} AS {quoted(name)}" for name, value in typed.columns]
-    return [Cte(target, select([*compiler.head(source, target), *made], quoted(source)))]
+    return [Cte(target, select([*compiler.head(source, target), *made], relation(source)))]
 
 
 def united(compiler: Compiler, checked: CheckedBox) -> list[Cte]:
@@ -51,7 +51,7 @@ def united(compiler: Compiler, checked: CheckedBox) -> list[Cte]:
         ):
             name, kind = quoted(wanted.name), wanted.type.spark
             items.append(name if own.type.spark == kind else f"CAST({name} AS {kind}) AS {name}")
-        parts.append(select(items, quoted(source)))
+        parts.append(select(items, relation(source)))
     text = "\nUNION ALL\n".join(parts)
     if len(parts) > 1:
         text = f"SELECT {compiler.one_partition}* FROM (\n{text}\n)"
@@ -76,7 +76,7 @@ def unchanged(compiler: Compiler, checked: CheckedBox, typed: TypedIdentity) -> 
         items = [*compiler.head(source, target), *columns(compiler.stream(source).schema.names)]
         pause = f"WHERE java_method('java.lang.Thread', 'sleep', {typed.cost_ms}L) IS NOT NULL"
         where = pause if typed.cost_ms and not compiler.batch else ""
-        ctes.append(Cte(target, select(items, quoted(source), where)))
+        ctes.append(Cte(target, select(items, relation(source), where)))
     return ctes
 
 

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from auroral.engine import exact
-from auroral.engine.expression import Column as ColumnText
 from auroral.engine.expression import to_sql
-from auroral.engine.sqltext import ROWS, Column
+from auroral.engine.sqltext import ROWS, Column, ColumnText
 from auroral.model.aggregates import TypedAggregate
 from auroral.model.expression import FieldRef
 from auroral.model.types import FieldType, Kind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -113,8 +113,7 @@ class _Checking:
                         next_step="give each stream one producer; merge with a union",
                     )
                 )
-            if has_control_characters(stream):
-                self.problems.append(_unprintable("stream", stream, place))
+            self.problems += _name_problems("stream", stream, place)
             producers.setdefault(stream, place)
         for kind, names in (
             ("box", [(b.name, b.place) for b in self.diagram.boxes]),
@@ -122,8 +121,7 @@ class _Checking:
         ):
             seen: set[str] = set()
             for name, place in names:
-                if has_control_characters(name):
-                    self.problems.append(_unprintable(kind, name, place))
+                self.problems += _name_problems(kind, name, place)
                 if name in seen:
                     self.problems.append(
                         Problem(
@@ -277,8 +275,12 @@ class _Checking:
             )
 
 
-def _unprintable(kind: str, name: str, place: Place) -> Problem:
-    return Problem(f"{kind} name {name!r} has control characters", place, allowed="printable names")
+def _name_problems(kind: str, name: str, place: Place) -> Iterator[Problem]:
+    if has_control_characters(name):
+        yield Problem(f"{kind} name {name!r} has control characters", place, allowed="printable names")
+    if "@" in name and kind != "query":
+        # Steps of a stream or box are called `x@past`, `x@slices` and the like.
+        yield Problem(f"{kind} name {name!r} has an @", place, allowed="names without it", next_step="rename it")
 
 
 def _place(place: Place, element: str) -> Place:

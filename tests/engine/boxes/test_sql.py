@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import threading
+from types import SimpleNamespace
 
 import pytest
+from pyspark.errors import AnalysisException
+from pyspark.logger import PySparkLogger
 
 from auroral.engine.evaluate import Engine
+from auroral.engine.judging import judge
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.join import Join, JoinBuffer, JoinKind
 from auroral.model.boxes.stateless import Filter, Map
@@ -106,3 +112,52 @@ def test_all_refused_expressions_are_named_at_once(spark, tmp_path):
     with pytest.raises(DiagramError) as caught:
         Engine(spark, checked, tmp_path)
     assert len(caught.value.problems) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "type"),
+    [
+        ("'today'", "timestamp"),
+        ("ts > 'tomorrow UTC'", "bool"),
+        ("CAST(concat('to', 'day') AS date)", "date"),
+        ("to_timestamp('12:30')", "timestamp"),
+        ("v + unix_micros(timestamp('T12:30'))", "double"),
+    ],
+)
+def test_a_text_that_says_only_a_part_of_a_time_is_refused(spark, tmp_path, text, type):
+    checked = checked_diagram({"s": FIELDS}, [Box("mine", Map((("m", sql(text, type)),)), ("s",), ("o",))])
+    with pytest.raises(DiagramError, match="it is not a function of the row alone"):
+        Engine(spark, checked, tmp_path)
+
+
+@pytest.mark.parametrize("text", ["'2026-01-01'", "CAST(host AS timestamp)", "'epoch'", "CAST(NULL AS string)"])
+def test_a_text_that_says_all_of_a_time_is_taken(spark, tmp_path, text):
+    Engine(
+        spark,
+        checked_diagram({"s": FIELDS}, [Box("m", Map((("m", sql(text, "timestamp")),)), ("s",), ("o",))]),
+        tmp_path,
+    )
+
+
+def test_refusals_of_others_are_logged_as_ever(tmp_path):
+    """Judging keeps pyspark from logging in its own thread alone."""
+    logger, heard = PySparkLogger.getLogger("SQLQueryContextLogger"), []
+    handler = logging.Handler()
+    handler.emit = lambda record: heard.append(record.getMessage())
+    logger.addHandler(handler)
+
+    def refuse(_):
+        other = threading.Thread(target=logger.exception, args=("theirs",), kwargs={"errorClass": "X"})
+        other.start()
+        other.join()
+        logger.exception("ours", errorClass="X")
+        raise AnalysisException("refused")
+
+    try:
+        checked = checked_diagram({"s": FIELDS}, [Box("m", Map((("m", sql("v", "int")),)), ("s",), ("o",))])
+        with pytest.raises(DiagramError, match="refused"):
+            judge(SimpleNamespace(sql=refuse), checked)
+        logger.exception("later", errorClass="X")
+    finally:
+        logger.removeHandler(handler)
+    assert heard == ["theirs", "later"]

@@ -6,6 +6,7 @@ of time, lambda variables, keywords. What it lets pass is judged by Spark before
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -13,9 +14,9 @@ from auroral.model.errors import Problem
 from auroral.model.expression.problems import ExpressionError, point
 from auroral.model.expression.scope import Scope
 from auroral.model.expression.sqlrefused import (
-    CLOCK_LITERALS,
     CLOCK_WORDS,
     TIME_WORDS,
+    is_whole_time,
     not_repeatable,
     refused_function,
 )
@@ -34,6 +35,8 @@ _UNITS = _UNIT | {unit + "s" for unit in _UNIT}
 _TAKE_A_UNIT = words("dateadd date_add datediff date_diff timestampadd timestampdiff")
 _QUERIES = frozenset(("values", "table", "from", "with"))
 _CLOSING = {")": "(", "]": "["}
+# All control characters but white space.
+_UNPRINTABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 _NAMES = (SqlKind.WORD, SqlKind.QUOTED)
 
 
@@ -68,7 +71,7 @@ def _shape_problems(text: str, tokens: list[SqlToken]) -> Iterator[tuple[int, Pr
         if token.kind is SqlKind.UNCLOSED:
             sign = "*/" if token.text.startswith("/*") else token.text[0]
             yield token.at, Problem("what starts here has no end", next_step=f"close it with {sign}")
-        if token.text in (";", "$") or "\x00" in token.text:
+        if token.text in (";", "$") or _UNPRINTABLE.search(token.text):
             yield token.at, Problem(f"{token.text!r} cannot stand in an expression", allowed="one expression")
         if token.text in ("(", "["):
             open_signs.append(token)
@@ -207,9 +210,8 @@ class _Reader:
         if not word:
             return False
         if word in TIME_WORDS and self._is(i + 1, SqlKind.STRING):
-            literal = self._text(i + 1)[1:-1].strip().lower()
-            if literal in CLOCK_LITERALS:
-                self._report(i, not_repeatable(f"{word} '{literal}'"))
+            if not is_whole_time(word, self._text(i + 1).lstrip("rR")[1:-1]):
+                self._report(i, not_repeatable(f"{word} {self._text(i + 1)}"))
             return True
         if word == "x" and self._is(i + 1, SqlKind.STRING):
             return True

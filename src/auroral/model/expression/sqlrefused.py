@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from auroral.model.errors import Problem
 from auroral.model.expression.sqltokens import words
 
@@ -45,9 +47,14 @@ _AGGREGATES = words(
 CLOCK_WORDS = words(
     "current_timestamp current_date current_time current_user session_user user localtimestamp localtime"
 )
-# TIMESTAMP 'now' and the like: Spark reads its clock when it reads the literal.
 TIME_WORDS = frozenset(("date", "timestamp", "timestamp_ntz", "timestamp_ltz", "time"))
-CLOCK_LITERALS = frozenset(("now", "today", "tomorrow", "yesterday"))
+_WHOLE_DATE = re.compile(r"[+-]?\d{4}|epoch\b", re.IGNORECASE)
+_TIME_OF_DAY = re.compile(r"T?\d", re.IGNORECASE)
+
+
+def is_whole_time(kind: str, text: str) -> bool:
+    """Whether a text says all of a time: of TIMESTAMP 'today UTC' or '12:30', Spark takes the date from its clock."""
+    return (_TIME_OF_DAY if kind == "time" else _WHOLE_DATE).match(text.lstrip()) is not None
 
 
 def not_repeatable(name: str) -> Problem:
@@ -62,6 +69,12 @@ def refused_function(name: str, without_arguments: bool) -> Problem | None:
     """What is wrong with calling the function, by its lower-case name; None where nothing is known against it."""
     if name in _NOT_REPEATABLE or (without_arguments and name in _CLOCK_WITHOUT_ARGUMENTS):
         return not_repeatable(f"{name}()")
+    if name == "identifier":
+        return Problem(
+            "identifier() hides which field or function is meant",
+            allowed="fields and functions by their names",
+            next_step="write the name itself",
+        )
     if name in _THROWING:
         return Problem(f"{name}() would stop the stream", allowed="expressions that do not throw", next_step="filter")
     if name in _WINDOWED:
