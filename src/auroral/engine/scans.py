@@ -68,6 +68,7 @@ def _apply_box(checked: CheckedBox, typed: TypedApply, compiler: Compiler) -> Ap
         checked.box.outputs[0] in compiler.ordered,
         typed,
         compiler.checked.diagram.bucket,
+        compiler.counts_from,
     )
     compiler.count(checked, "rejected", box.rejected, "TRUE")
     return box
