@@ -2,57 +2,35 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from random import Random
 from typing import Any
 
 import auroral
-from auroral.model.aggregates import aggregate_function
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.builder import DiagramBuilder
 from auroral.model.checking import Checked
 from auroral.model.errors import Place
-from auroral.model.expression.singles import nearest_single
 from auroral.model.steps import Stream
 from auroral.model.windows import Alignment, FieldWindow
 from auroral.reference.rows import Row
+from engine.random_rows import DECIMALS, FIELDS, Shape, random_rows
+from engine.user_code import (
+    moved_frame,
+    moved_rows,
+    per_key_frame,
+    per_key_rows,
+    recent_frame,
+    recent_rows,
+    register_aggregates,
+)
 
 # Texts that mean something to SQL, to Spark's substitution of variables, or to how statements are put together here.
 ODD_NAMES = [":lo", "a:high", "a.b", "x@past", " AS y", "g0", "a0n", "FROM `in0`", "--", "\u00e4\U0001f600"]
 ODD = [*ODD_NAMES, "${spark.master}"]
-FIELDS = "t {t}, k string, g double, i int, l long, x double, y double, f single, e timestamp, d decimal(12,2), c bool"
 LOOSE = "dev"
 """What columns are called whose values the reference computes otherwise than Spark: nothing is made from them."""
-
-KEYS = ["a", "a", "b", "ß", "😀", "", None]
-DOUBLES = [0.0, -0.0, 1.5, -1.5, 0.1, 1e300, -1e300, 1e-300, 5e-324, math.inf, -math.inf, math.nan, None, 2.0**53, 3.0]
-LONGS = [0, 1, -1, 7, 2**63 - 1, -(2**63), 2**40, None]
-
-
-def register_aggregates() -> None:
-    """User aggregates. Nested functions: Spark's workers get them by value and need no module of the tests."""
-
-    def chain(state: str, text: str | None, number: float | None) -> str:
-        return f"{state}<{text}:{number}"
-
-    def append(state: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
-        return (*state, value)
-
-    aggregate_function(
-        "chained", init=lambda: "", incr=chain, final=lambda state: state[-40:], returns="string"
-    )  # order matters, and parts cannot be combined
-    aggregate_function(
-        "listed",
-        init=lambda: (),
-        incr=append,
-        final=lambda state: "|".join(map(str, state)),
-        returns="string",
-        combine=lambda earlier, later: earlier + later,
-    )
-
 
 register_aggregates()
 
@@ -99,17 +77,20 @@ class _Drawing:
     streams: list[Stream] = field(default_factory=list)
     read: set[str] = field(default_factory=set)
     functions: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
 
     def case(self, seed: int) -> Case:
-        random = self.random
+        random, self.seed = self.random, seed
         self.scale = random.choice([1, 1, 1000])
         self.bucket = random.choice([10, 10, 12, 7, 1]) * self.scale
         self.builder = auroral.diagram(f"random{seed}", bucket=f"{self.bucket}us")
         unit = "us" if self.scale == 1 else "ms"
         kind = random.choice(["long", "long", "int"])
+        decimal = Random(f"decimals of {seed}").choice(["decimal(12,2)", *DECIMALS])
+        fields = FIELDS.format(t=kind, d=decimal)
         # Only one of the inputs says which field its stime is in.
-        first = self.builder.input("in0", FIELDS.format(t=kind), stime="t", unit=unit)
-        self.streams = [first, self.builder.input("in1", FIELDS.format(t=kind))]
+        first = self.builder.input("in0", fields, stime="t", unit=unit)
+        self.streams = [first, self.builder.input("in1", fields)]
         for number in range(random.randint(2, 4)):
             self._step(f"s{number}")
         leaves = [s for s in self.streams if s.name not in self.read and not s.name.startswith("in")]
@@ -119,7 +100,8 @@ class _Drawing:
         buckets = random.randint(6, 18)
         lowest = -(buckets // 3) * self.bucket
         until = lowest + buckets * self.bucket
-        sources = {name: self._rows(lowest, until) for name in ("in0", "in1")}
+        shape = Shape(self.scale, self.bucket, decimal)
+        sources = {name: random_rows(random, shape, lowest, until) for name in ("in0", "in1")}
         return Case(self.builder.check(), sources, until, lowest, self.functions)
 
     # Diagrams
@@ -362,89 +344,14 @@ class _Drawing:
             return ()
         place = self._types(stream).names.index("k")
         past = self.random.choice([0, 1, 2]) * self.bucket + self.random.choice([0, 3]) * self.scale
-        if self.random.random() < 0.5:
+        at_the_end, apart = self.random.random() < 0.5, Random(f"{name} of {self.seed}")
+        if apart.random() < 0.3:
+            by = apart.randint(-3 * self.bucket, 2 * self.bucket)
+            self.functions[name] = moved_rows(place, by)
+            return (stream.apply(name, moved_frame(by), schema="k string, n long", horizon=f"{past}us"),)
+        if at_the_end:
             self.functions[name] = per_key_rows(place)
             return (stream.apply(name, per_key_frame, schema="k string, n long", horizon=f"{past}us"),)
         self.functions[name] = recent_rows(place, past)
         made = stream.apply(name, recent_frame(past), schema="k string, n long", horizon=f"{past}us", cut_free=True)
         return (made,)
-
-    # Rows
-
-    def _rows(self, lowest: int, until: int) -> list[Row]:
-        random = self.random
-        buckets = (until - lowest) // self.bucket
-        empty = {random.randrange(buckets) for _ in range(buckets // 4)}
-        rows: list[Row] = []
-        for seq in range(random.randint(0, 45)):
-            stime = lowest + random.randrange((until - lowest) // self.scale) * self.scale
-            if rows and random.random() < 0.3:
-                stime = random.choice(rows).stime
-            if (stime - lowest) // self.bucket in empty:
-                continue
-            if rows and random.random() < 0.15:
-                twin = random.choice(rows)
-                rows.append(Row(twin.stime, twin.values, (seq,)))
-                continue
-            rows.append(Row(stime, self._values(stime), (seq,)))
-        return rows
-
-    def _values(self, stime: int) -> tuple[Any, ...]:
-        random = self.random
-        x = random.choice(DOUBLES) if random.random() < 0.5 else random.uniform(-100, 100)
-        f = random.choice([0.0, -0.0, 1.5, math.nan, None, nearest_single(3e38), nearest_single(0.1)])
-        event = None if random.random() < 0.05 else stime + random.randint(-5 * self.bucket, self.bucket)
-        return (
-            stime // self.scale,
-            random.choice(KEYS),
-            random.choice([0.0, -0.0, 1.0, math.nan, None]),
-            random.choice([0, 1, 1, 2, -3, 2**31 - 1, -(2**31), None]),
-            random.choice(LONGS),
-            x,
-            None if random.random() < 0.1 else random.uniform(-1e6, 1e6),
-            f,
-            event,
-            random.choice([None, Decimal("0.00"), Decimal("-1.25"), Decimal("9999999999.99")]),
-            random.choice([True, False, None]),
-        )
-
-
-def per_key_frame(frame: Any) -> Any:
-    """Rows of each key in the horizon, at the bucket's end."""
-    from pyspark.sql import functions as sf
-
-    return frame.groupBy("k").agg(sf.count("*").alias("n"))
-
-
-def per_key_rows(place: int) -> Callable[..., list[tuple[None, tuple[Any, ...]]]]:
-    def function(rows: Sequence[Row]) -> list[tuple[None, tuple[Any, ...]]]:
-        keys = [row.values[place] for row in rows]
-        return [(None, (key, keys.count(key))) for key in dict.fromkeys(keys)]
-
-    return function
-
-
-def recent_frame(past: int) -> Callable[[Any], Any]:
-    """For each row, how many of its key came within `past` before it: the same however buckets are put together."""
-
-    def function(frame: Any) -> Any:
-        from pyspark.sql import Window
-        from pyspark.sql import functions as sf
-
-        recent = Window.partitionBy("k").orderBy("stime").rangeBetween(-past, 0)
-        return frame.select("stime", "k", sf.count("*").over(recent).alias("n"))
-
-    return function
-
-
-def recent_rows(place: int, past: int) -> Callable[..., list[tuple[int, tuple[Any, ...]]]]:
-    def function(rows: Sequence[Row]) -> list[tuple[int, tuple[Any, ...]]]:
-        def recent(row: Row) -> int:
-            return sum(
-                other.values[place] == row.values[place] and row.stime - past <= other.stime <= row.stime
-                for other in rows
-            )
-
-        return [(row.stime, (row.values[place], recent(row))) for row in rows]
-
-    return function

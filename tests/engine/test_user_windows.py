@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from auroral.engine.folds import UserEventWindows, UserWindows
+from auroral.engine.user_windows import UserEventWindows, UserWindows
 from auroral.model.aggregates import TypedAggregate, UserAggregate, aggregate_function
 from auroral.model.boxes.aggregate import Aggregate, TypedEventTimeAggregate, TypedStimeAggregate
 from auroral.model.boxes.base import BoxClass

@@ -13,6 +13,7 @@ from auroral.model.diagram import Box, Diagram, Input, Output
 from auroral.model.errors import DiagramError
 from auroral.model.schema import schema
 from auroral.model.windows import StimeWindow
+from auroral.reference.apply import Stime
 from auroral.reference.evaluate import evaluate
 from auroral.reference.rows import Row, canonical_key
 from reference.running import rows, run, run_box, shown
@@ -80,9 +81,12 @@ class TestApply:
 
     inputs = {"s": ("v int", rows((1, 1), (12, 2), (38, 3)))}  # noqa: RUF012
 
-    def apply(self, past, function, until=40, flush=False):
+    def run(self, past, function, until=40, flush=False):
         box = Box("ap", Apply(lambda frame: frame, schema("t int"), past), ("s",), ("o",))
-        result = run(self.inputs, [box], ["o"], until, flush, functions={"ap": function} if function else None)
+        return run(self.inputs, [box], ["o"], until, flush, functions={"ap": function} if function else None)
+
+    def apply(self, past, function, until=40, flush=False):
+        result = self.run(past, function, until, flush)
         return [(row.stime, *row.values, *row.order) for row in result.streams["o"]]
 
     def test_results_without_stime_lie_at_the_buckets_end(self):
@@ -97,6 +101,35 @@ class TestApply:
             (12, 2, 2),
             (38, 3, 3),
         ]
+
+    @pytest.mark.parametrize("past", [0, 10, 30])
+    @pytest.mark.parametrize("moved", [-9, -10, -1000, 1000])
+    def test_a_result_that_no_bucket_can_give_is_counted_once(self, past, moved):
+        """However many buckets see its row."""
+        result = self.run(past, lambda given: [(row.stime + moved, row.values) for row in given], until=80)
+        assert shown(result, "o") == []
+        assert result.ledger == {("ap", "rejected"): 3}
+
+    def test_a_result_without_a_stime_is_counted_once(self):
+        assert self.run(30, lambda given: [(Stime.NULL, row.values) for row in given], until=80).ledger == {
+            ("ap", "rejected"): 3
+        }
+
+    def test_earlier_results_may_change_with_newer_rows(self):
+        """Each row with the number of rows seen: those of earlier buckets were given then, as they were then."""
+        result = self.run(30, lambda given: [(row.stime, (len(given),)) for row in given])
+        assert shown(result, "o") == [(1, 1), (12, 2), (38, 3)]
+        assert not result.ledger
+
+    def test_pairs_that_lie_before_their_later_row_are_counted(self):
+        """(1, 12) in bucket 10..19, (1, 38) and (12, 38) in 30..39: no bucket gives the earlier stime any more."""
+
+        def pairs(given):
+            return [(a.stime, (b.values[0],)) for a in given for b in given if a.stime < b.stime]
+
+        result = self.run(30, pairs, until=80)
+        assert shown(result, "o") == []
+        assert result.ledger == {("ap", "rejected"): 3}
 
     def test_a_bucket_that_is_cut_waits(self):
         same = lambda given: [(row.stime, row.values) for row in given]  # noqa: E731

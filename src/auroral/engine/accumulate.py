@@ -8,13 +8,16 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Sequence
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any, Protocol
 
 from auroral.model.aggregates import TypedAggregate
 from auroral.model.types import FieldType, Kind
 
 _ONE = 1 << 1074
+_WIDE = Context(prec=100)
+"""For shifting decimals, which rounds to the context's digits: by default 28, where a value has up to 38."""
+
 _IMMUTABLE = (int, float, str, bytes, bool, type(None), Decimal)
 
 
@@ -147,7 +150,7 @@ class Total:
             return
         self.n += 1
         if not self.arg.is_float:
-            self.total += value if self.arg.is_integer else int(value.scaleb(self.arg.scale or 0))
+            self.total += value if self.arg.is_integer else int(value.scaleb(self.arg.scale or 0, _WIDE))
         elif math.isfinite(value):
             numerator, denominator = value.as_integer_ratio()
             self.total += numerator * (_ONE // denominator)
@@ -171,9 +174,7 @@ class Total:
         return total if self.function == "sum" else total / self.n
 
     def _decimal(self) -> Any:
-        from decimal import Context, Decimal
-
-        whole = Decimal(self.total).scaleb(-(self.arg.scale or 0), Context(prec=100))
+        whole = Decimal(self.total).scaleb(-(self.arg.scale or 0), _WIDE)
         if self.function == "avg":
             return float(whole) / self.n
         return None if len(str(abs(self.total))) > (self.type.precision or 38) else whole

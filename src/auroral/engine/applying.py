@@ -28,7 +28,7 @@ CALLS_A_PLAN = 16
 Statement = Callable[[str], "DataFrame"]
 """Runs SQL over the steps before this one, with the range bound."""
 
-_REJECTED = "__rejected"
+_OUTSIDE, _CLAIMED = "__outside", "__claimed"
 _WIDTHS = ("tinyint", "smallint", "int", "bigint")
 _TIMESTAMPS = ("timestamp", "timestamp_ntz")
 
@@ -37,8 +37,10 @@ _TIMESTAMPS = ("timestamp", "timestamp_ntz")
 class ApplyBox:
     """The user's function over DataFrames: bucket by bucket, or once for the range where it is cut-free.
 
-    Of each call, results with a stime in its buckets are given. Those with a stime within `past` before or behind them are
-    left to the calls for those buckets, which see the same rows; all others are rejected, and counted.
+    Of each call, results with a stime in its buckets are given. Those with a stime up to `past` behind them are left to the
+    calls for the buckets that they lie in. No call can give the others any more: they have no stime, or one before the call's
+    buckets, or one too far behind them. Of these, the function gives again what it already gave from the earlier rows that it
+    sees; those that only the rows of the call's own buckets brought are rejected, and counted.
     """
 
     name: str
@@ -48,31 +50,45 @@ class ApplyBox:
     ordered: bool
     typed: TypedApply
     bucket: int
+    counts_from: int | None
+    """Where an oracle over a part of the input begins to count."""
 
     @property
     def rejected(self) -> str:
-        """The relation that has a row for each result that no bucket gives, at the end of its call."""
+        """The relation that has a row for each result that is rejected, at the end of its call."""
         return f"{self.name}@rejected"
 
     def frames(self, statement: Statement, lo: int, hi: int) -> Mapping[str, DataFrame]:
         given = self._given(statement, lo, hi)
+        outside = given.where(f"{_OUTSIDE} <> 0").groupBy(STIME, _CLAIMED).agg({_OUTSIDE: "sum"}).toDF(STIME, "at", "n")
         return {
-            self.output: given.where(f"NOT {_REJECTED}").drop(_REJECTED),
-            self.rejected: given.where(_REJECTED).select(STIME),
+            self.output: given.where(f"{_OUTSIDE} = 0").drop(_OUTSIDE, _CLAIMED),
+            self.rejected: outside.where("n > 0").selectExpr(STIME, "explode(sequence(1L, n)) AS each").select(STIME),
         }
 
     def _given(self, statement: Statement, lo: int, hi: int) -> Any:
+        """Results in their buckets, with 0 in column __outside, and those that no call gives.
+
+        Of the latter, __outside is 1 for what the call has and -1 for what the earlier rows alone have; __claimed is the
+        stime that the function gives, __stime the call's end.
+        """
+        # Cut out of one frame for all calls: to analyse the steps before this one anew for each would take most of the time.
+        inputs = [statement(f"SELECT * FROM {relation}") for relation in self.relations]
         if self.typed.cut_free:
-            return self._call(statement, lo, hi)
+            return self._call(inputs, lo, hi)
         starts: Sequence[int] = range(lo, hi, self.bucket)
         if len(starts) <= CALLS_A_PLAN:
-            return self._union(statement, starts)
+            return self._union(inputs, starts)
         # One plan of thousands of calls would outgrow Spark's optimiser: some calls at a time, their results put together.
         starts = self._with_rows(statement, starts)
         tables = [
-            self._union(statement, starts[i : i + CALLS_A_PLAN]).toArrow() for i in range(0, len(starts), CALLS_A_PLAN)
+            self._union(inputs, starts[i : i + CALLS_A_PLAN]).toArrow() for i in range(0, len(starts), CALLS_A_PLAN)
         ]
-        columns = (*stream_columns(self.typed.outputs[0], self.ordered), Column(_REJECTED, "BOOLEAN"))
+        columns = (
+            *stream_columns(self.typed.outputs[0], self.ordered),
+            Column(_CLAIMED, "BIGINT"),
+            Column(_OUTSIDE, "INT"),
+        )
         together = pa.concat_tables([as_declared(table, columns) for table in tables])
         return statement("SELECT 1").sparkSession.createDataFrame(together)
 
@@ -88,24 +104,45 @@ class ApplyBox:
 
         return [start for start in starts if has_rows(start)] or starts[:1]
 
-    def _union(self, statement: Statement, starts: Sequence[int]) -> Any:
-        parts = [self._call(statement, start, start + self.bucket) for start in starts]
+    def _union(self, inputs: Sequence[Any], starts: Sequence[int]) -> Any:
+        parts = [self._call(inputs, start, start + self.bucket) for start in starts]
         return reduce(lambda a, b: a.unionAll(b), parts)
 
-    def _call(self, statement: Statement, lo: int, hi: int) -> Any:
+    def _call(self, inputs: Sequence[Any], lo: int, hi: int) -> Any:
         from pyspark.sql import functions as sf
 
-        inputs = []
-        for relation, name in zip(self.relations, self.stime_names, strict=True):
-            frame = statement(f"SELECT * FROM {relation} WHERE {STIME} >= {lo - self.typed.past}L AND {STIME} < {hi}L")
+        result, end = self._seen(inputs, lo, hi, hi), sf.lit(hi - 1)
+        stime = self._stime(result)
+        if stime is None:
+            return self._columns(result, end, sf.lit(None), sf.lit(0))
+        past = self.typed.past
+        outside = stime.isNull() | (stime < lo) | (stime >= hi + past)
+        inside = ~outside & (stime < hi)
+        given = self._columns(
+            result.where(outside | inside),
+            sf.when(outside, end).otherwise(stime),
+            stime,
+            sf.when(outside, 1).otherwise(0),
+        )
+        counted = lo if self.counts_from is None else min(max(lo, self.counts_from), hi)
+        if counted == lo - past:
+            return given
+        # The same stimes are what repetitions have in common: values of earlier rows may well change with newer ones.
+        before = self._seen(inputs, lo, hi, counted).where(outside)
+        return given.unionAll(self._columns(before, end, stime, sf.lit(-1)))
+
+    def _seen(self, inputs: Sequence[Any], lo: int, hi: int, end: int) -> Any:
+        """What the function gives for [lo, hi), of the rows before `end`."""
+        from pyspark.sql import functions as sf
+
+        seen = []
+        for frame, name in zip(inputs, self.stime_names, strict=True):
             hidden = [c for c in frame.columns if c.startswith(order_column(0)[:3])]
-            inputs.append(frame.drop(*hidden).withColumnRenamed(STIME, name))
-        result = self._placed(self._result(inputs, lo, hi), lo, hi)
+            rows = frame.where(f"{STIME} >= {lo - self.typed.past}L AND {STIME} < {end}L")
+            seen.append(rows.drop(*hidden).withColumnRenamed(STIME, name))
         # Not called at all where the horizon is empty: otherwise the rows would depend on where a run begins.
-        some = inputs[0].select(sf.lit(1).alias("__some")).limit(1)
-        for other in inputs[1:]:
-            some = some.unionAll(other.select(sf.lit(1).alias("__some")).limit(1))
-        return result.join(some, how="left_semi")
+        some = [rows.select(sf.lit(1).alias("__some")).limit(1) for rows in seen]
+        return self._result(seen, lo, hi).join(reduce(lambda a, b: a.unionAll(b), some), how="left_semi")
 
     def _result(self, inputs: Sequence[Any], lo: int, hi: int) -> Any:
         """What the user's function gives, once it is known to be what the box declares."""
@@ -139,23 +176,16 @@ class ApplyBox:
             raise _refused(f"box {self.name!r}: of its function's result, {'; '.join(wrong)}", allowed)
         return result
 
-    def _placed(self, result: Any, lo: int, hi: int) -> Any:
-        """The result's fields with their stime and whether they are rejected, without what other buckets give."""
+    def _columns(self, result: Any, stime: Any, claimed: Any, outside: Any) -> Any:
+        """The result's fields as declared, behind a stime, and with where it claims to lie."""
         from pyspark.sql import functions as sf
 
-        stime, rejected, end = self._stime(result), sf.lit(False), sf.lit(hi - 1).cast("bigint")
-        if stime is None:
-            stime = end
-        else:
-            past = self.typed.past
-            rejected = stime.isNull() | (stime < lo - past) | (stime >= hi + past)
-            result = result.where(rejected | ((stime >= lo) & (stime < hi)))
-            stime = sf.when(rejected, end).otherwise(stime)
         schema = self.typed.outputs[0].schema
         fields = [sf.col(quoted(f.name)).cast(f.type.spark) for f in schema.fields]
         keys = [field.alias(order_column(i)) for i, field in enumerate(fields)] if self.ordered else []
         named = [field.alias(f.name) for field, f in zip(fields, schema.fields, strict=True)]
-        return result.select(stime.alias(STIME), *keys, *named, rejected.alias(_REJECTED))
+        whose = [claimed.cast("bigint").alias(_CLAIMED), outside.cast("int").alias(_OUTSIDE)]
+        return result.select(stime.cast("bigint").alias(STIME), *keys, *named, *whose)
 
     def _stime(self, result: Any) -> Any:
         """The result's stime in microseconds; None where it has none.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from auroral.engine.sqltext import STIME, Cte, columns, falls_below, floor_div, relation, select, string_literal
+from auroral.model.boxes.aggregate import TypedStimeAggregate
 from auroral.model.boxes.drop import TypedRandomDrop, TypedWindowDrop
 from auroral.model.checking import CheckedBox
 
@@ -42,3 +44,15 @@ def window_drop(compiler: Compiler, checked: CheckedBox, typed: TypedWindowDrop)
     compiler.count(checked, "shed", source, dropped)
     items = [*compiler.head(source, target), *columns(compiler.stream(source).schema.names)]
     return [Cte(target, select(items, relation(source), f"WHERE NOT {dropped}"))]
+
+
+def windows_left_whole(typed: TypedStimeAggregate, groups: Sequence[str], number: str) -> str:
+    """Whether window_drops before an aggregate left window `number` of a group whole: the others do not appear half filled.
+
+    Empty where there is no such drop.
+    """
+    tests = []
+    for sample in typed.kept_windows:
+        hashed = f"xxhash64({', '.join([string_literal(sample.box), *groups, floor_div(number, sample.batch)])})"
+        tests.append(f"NOT {falls_below(hashed, sample.rate)}")
+    return f"({' AND '.join(tests)})" if tests else ""

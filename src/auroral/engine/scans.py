@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from auroral.engine.applying import ApplyBox, Statement
-from auroral.engine.expression import to_sql
-from auroral.engine.folds import (
-    FirstAlignedFold,
-    Fold,
-    LandmarkFold,
-    RunsFold,
-    UserEventWindows,
-    UserWindows,
-    scan,
-)
+from auroral.engine.drop_sql import windows_left_whole
+from auroral.engine.folds import FirstAlignedFold, Fold, LandmarkFold, RunsFold
+from auroral.engine.partition_scan import scan
 from auroral.engine.relations import Edge, kept_name, stream_columns
-from auroral.engine.sqltext import (
-    STIME,
-    Column,
-    falls_below,
-    floor_div,
-    quoted,
-    relation,
-    select,
-    string_literal,
-)
+from auroral.engine.sqltext import STIME, Column, aliased, columns, floor_div, quoted, relation, select, struct_type
+from auroral.engine.user_windows import UserEventWindows, UserWindows
 from auroral.model.boxes.aggregate import (
     TypedAggregateBox,
     TypedEventTimeAggregate,
@@ -38,7 +23,6 @@ from auroral.model.boxes.aggregate import (
 )
 from auroral.model.boxes.apply import TypedApply
 from auroral.model.checking import CheckedBox
-from auroral.model.types import FieldType
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -84,217 +68,158 @@ def _apply_box(checked: CheckedBox, typed: TypedApply, compiler: Compiler) -> Ap
         checked.box.outputs[0] in compiler.ordered,
         typed,
         compiler.checked.diagram.bucket,
+        compiler.counts_from,
     )
     compiler.count(checked, "rejected", box.rejected, "TRUE")
     return box
 
 
-def _rows(compiler: Compiler, source: str, typed: TypedAggregateBox) -> tuple[list[str], list[str]]:
-    """Select items of a scan's input: group columns g0.., stime, order columns, arguments a0_0..; and their names."""
-    schema = compiler.stream(source).schema
-
-    def column(_: str | None, name: str) -> str:
-        return STIME if name == "stime" and schema.get(name) is None else quoted(name)
-
-    items = [f"{_as_group(quoted(name), schema[name])} AS g{i}" for i, name in enumerate(typed.group_by)]
-    items += [STIME, *(c.name for c in compiler.order(source))]
-    for i, function in enumerate(typed.functions):
-        items += [f"{to_sql(arg, column)} AS a{i}_{j}" for j, arg in enumerate(function.args)]
-    return items, [item.rsplit(" AS ", 1)[-1] for item in items]
-
-
-def _as_group(text: str, kind: FieldType) -> str:
-    """Group values as GROUP BY sees them: one zero, one NaN."""
-    return f"nanvl({text} + 0D, double('NaN'))" if kind.is_float else text
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FoldBox:
-    """scan(state at lo, rows of the range) -> results and the state of the keys touched, at hi."""
+    """scan(state at lo, rows of the range) -> results and the state of the keys touched, at hi.
 
-    name: str
-    rows: str
-    sort: tuple[str, ...]
-    state: StateEdge | None
-    state_nulls: tuple[str, ...]
+    `rows` are the key columns, __tag and __state, which tell rows from states, and then `values`: among them `order`, by which
+    the rows of a key are sorted.
+    """
+
     fold: Fold
-    output: str
-    output_columns: tuple[Column, ...]
+    rows: str
     keys: tuple[str, ...]
+    values: tuple[str, ...]
+    order: tuple[str, ...]
+    output: str
+    columns: tuple[Column, ...]
     single: bool
-    kept: str = "TRUE"
+    state: StateEdge | None = None
+    kept: str = ""
     """Which results leave the box: windows that a drop upstream took rows from do not."""
 
     def frames(self, statement: Statement, lo: int, hi: int) -> Mapping[str, DataFrame]:
-        text = self.rows
+        stored: tuple[Column, ...] = ()
+        text, ddl = self.rows, f"__kind INT, __row {struct_type(self.columns)}"
         if self.state is not None:
-            state = select([*self.keys, "0 AS __tag", "__state", *self.state_nulls], relation(kept_name(self.state)))
-            text = f"{state}\nUNION ALL\n{text}"
+            nulls = [f"NULL AS {name}" for name in self.values]
+            state = select([*self.keys, "0 AS __tag", "__state", *nulls], relation(kept_name(self.state)))
+            text, stored = f"{state}\nUNION ALL\n{text}", self.state.columns
+            ddl += f", __kept {struct_type(stored)}"
         frame = statement(text)
         frame = frame.coalesce(1) if self.single or not self.keys else frame.repartition(*self.keys)
-        frame = frame.sortWithinPartitions(*self.sort)
-        ddl = f"__kind INT, __row STRUCT<{_struct(self.output_columns)}>"
-        if self.state is not None:
-            ddl += f", __kept STRUCT<{_struct(self.state.columns)}>"
-        scanned = frame.mapInArrow(
-            scan(
-                self.fold,
-                len(self.keys),
-                lo,
-                hi,
-                self.output_columns,
-                self.state.columns if self.state else (),
-            ),
-            ddl,
-        )
-        frames = {self.output: scanned.where("__kind = 0").select("__row.*").where(self.kept)}
+        frame = frame.sortWithinPartitions(*self.keys, "__tag", *self.order)
+        scanned = frame.mapInArrow(scan(self.fold, len(self.keys), lo, hi, self.columns, stored), ddl)
+        frames = {self.output: scanned.where("__kind = 0").select("__row.*").where(self.kept or "TRUE")}
         if self.state is not None:
             frames[self.state.name] = scanned.where("__kind = 1").select("__kept.*")
         return frames
 
 
-def _struct(given: Sequence[Column]) -> str:
-    return ", ".join(f"{quoted(c.name)}: {c.type}" for c in given)
+@dataclass(frozen=True, slots=True)
+class _Scanned:
+    """An aggregate box that is to be scanned: what is common to all of them."""
+
+    checked: CheckedBox
+    typed: TypedAggregateBox
+    compiler: Compiler
+
+    @property
+    def source(self) -> str:
+        return self.checked.box.inputs[0]
+
+    @property
+    def output(self) -> str:
+        return self.checked.box.outputs[0]
+
+    @property
+    def order(self) -> list[str]:
+        return [c.name for c in self.compiler.order(self.source)]
+
+    def fold(self, make: Callable[..., Fold], **options: Any) -> Fold:
+        groups, ordered = len(self.typed.group_by), self.output in self.compiler.ordered
+        return make(self.checked.box.name, self.typed.functions, groups, len(self.order), ordered, **options)
+
+    def box(
+        self,
+        fold: Fold,
+        relation: str,
+        tests: Sequence[str] = (),
+        *,
+        by_key: bool = True,
+        event: Sequence[tuple[str, str]] = (),
+        state: StateEdge | None = None,
+        kept: str = "",
+    ) -> FoldBox:
+        """The scan of `fold` over the rows of `relation`; `event` are (value, name) of what stands before the arguments."""
+        groups = [(value, f"g{i}") for i, value in enumerate(self._groups())]
+        keys, beside = (groups, []) if by_key else ([], groups)
+        order = [STIME, *self.order]
+        values = [*beside, *((name, name) for name in order), *event, *self._arguments()]
+        items = aliased([*keys, ("1", "__tag"), ("CAST(NULL AS BINARY)", "__state"), *values])
+        return FoldBox(
+            fold=fold,
+            rows=select(items, relation, f"WHERE {' AND '.join(tests)}" if tests else ""),
+            keys=tuple(name for _, name in keys),
+            values=tuple(name for _, name in values),
+            order=tuple(order),
+            output=self.output,
+            columns=stream_columns(self.compiler.stream(self.output), self.output in self.compiler.ordered),
+            single=self.compiler.single,
+            state=state,
+            kept=kept,
+        )
+
+    def state(self, by_key: bool) -> StateEdge | None:
+        """Where the fold's state is kept; an oracle over all of the input has none."""
+        if self.compiler.batch and self.compiler.folds_from is None:
+            return None
+        schema = self.compiler.stream(self.source).schema
+        kinds = [schema[name] for name in self.typed.group_by if by_key]
+        keys = [Column(f"g{i}", "DOUBLE" if kind.is_float else kind.spark) for i, kind in enumerate(kinds)]
+        columns = (Column(STIME, "BIGINT"), *keys, Column("__state", "BINARY"))
+        edge = StateEdge(f"{self.checked.box.name}@state", columns, keys=tuple(c.name for c in keys))
+        self.compiler.keep(edge)
+        return edge
+
+    def _groups(self) -> Iterator[str]:
+        """Group values as GROUP BY sees them: one zero, one NaN."""
+        schema = self.compiler.stream(self.source).schema
+        for name in self.typed.group_by:
+            yield f"nanvl({quoted(name)} + 0D, double('NaN'))" if schema[name].is_float else quoted(name)
+
+    def _arguments(self) -> list[tuple[str, str]]:
+        return [
+            (self.compiler.sql(arg, self.source), f"a{i}_{j}")
+            for i, function in enumerate(self.typed.functions)
+            for j, arg in enumerate(function.args)
+        ]
 
 
 def _fold_box(checked: CheckedBox, typed: TypedLandmark | TypedFirstAligned | TypedRuns, compiler: Compiler) -> FoldBox:
-    source, output = checked.box.inputs[0], checked.box.outputs[0]
-    items, names = _rows(compiler, source, typed)
-    schema = compiler.stream(source).schema
-    groups = len(typed.group_by)
-    per_key = not isinstance(typed, TypedRuns)
-    key_names = tuple(names[:groups]) if per_key else ()
-    key_columns = (
-        tuple(
-            Column(f"g{i}", "DOUBLE" if schema[n].is_float else schema[n].spark) for i, n in enumerate(typed.group_by)
-        )
-        if per_key
-        else ()
-    )
+    scanned = _Scanned(checked, typed, compiler)
     first = [typed.origin if isinstance(typed, TypedLandmark) else None, compiler.folds_from]
-    tests = [f"{STIME} >= {stime}L" for stime in first if stime is not None]
-    where = f"WHERE {' AND '.join(tests)}" if tests else ""
-    rest = items if not per_key else items[groups:]
-    rest_names = names if not per_key else names[groups:]
-    rows = select(
-        [*(items[:groups] if per_key else []), "1 AS __tag", "CAST(NULL AS BINARY) AS __state", *rest],
-        relation(source),
-        where,
-    )
-    state = None
-    if not compiler.batch or compiler.folds_from is not None:
-        state = StateEdge(
-            f"{checked.box.name}@state",
-            (Column(STIME, "BIGINT"), *key_columns, Column("__state", "BINARY")),
-            keys=key_names,
-        )
-        compiler.keep(state)
-    order = [c.name for c in compiler.order(source)]
-    ordered = output in compiler.ordered
-    fold: Fold
     match typed:
         case TypedLandmark():
-            fold = LandmarkFold(checked.box.name, typed.functions, groups, len(order), ordered)
+            fold = scanned.fold(LandmarkFold)
         case TypedRuns():
-            fold = RunsFold(checked.box.name, typed.functions, groups, len(order), ordered)
+            fold = scanned.fold(RunsFold)
         case TypedFirstAligned():
-            assert typed.start is not None
-            fold = FirstAlignedFold(
-                checked.box.name,
-                typed.functions,
-                groups,
-                len(order),
-                ordered,
-                size=typed.size,
-                advance=typed.advance,
-                named=typed.start,
-            )
-    return FoldBox(
-        checked.box.name,
-        rows,
-        (*key_names, "__tag", STIME, *order),
-        state,
-        tuple(f"NULL AS {name}" for name in rest_names),
-        fold,
-        output,
-        stream_columns(compiler.stream(output), ordered),
-        key_names,
-        compiler.single,
-    )
+            fold = scanned.fold(FirstAlignedFold, size=typed.size, advance=typed.advance, named=typed.start)
+    by_key = not isinstance(typed, TypedRuns)
+    tests = [f"{STIME} >= {stime}L" for stime in first if stime is not None]
+    return scanned.box(fold, relation(scanned.source), tests, by_key=by_key, state=scanned.state(by_key))
 
 
 def _user_windows(checked: CheckedBox, typed: TypedStimeAggregate, compiler: Compiler) -> FoldBox:
     """Windows of stime with user aggregates: rows of the horizon are read again and scanned group by group."""
-    source, output = checked.box.inputs[0], checked.box.outputs[0]
-    items, names = _rows(compiler, source, typed)
-    groups = len(typed.group_by)
-    rows = select(
-        [*items[:groups], "1 AS __tag", "CAST(NULL AS BINARY) AS __state", *items[groups:]],
-        compiler.with_past(source),
-    )
-    order = [c.name for c in compiler.order(source)]
-    ordered = output in compiler.ordered
-    fold = UserWindows(
-        checked.box.name, typed.functions, groups, len(order), ordered, typed=typed, in_parts=not compiler.batch
-    )
-    return FoldBox(
-        checked.box.name,
-        rows,
-        (*names[:groups], "__tag", STIME, *order),
-        None,
-        (),
-        fold,
-        output,
-        stream_columns(compiler.stream(output), ordered),
-        tuple(names[:groups]),
-        compiler.single,
-        _kept_windows(typed),
-    )
+    scanned = _Scanned(checked, typed, compiler)
+    fold = scanned.fold(UserWindows, typed=typed, in_parts=not compiler.batch)
+    number = floor_div(f"{STIME} - {typed.size - 1}L - {typed.phase}L", typed.advance)
+    kept = windows_left_whole(typed, columns(typed.group_by), number)
+    return scanned.box(fold, compiler.with_past(scanned.source), kept=kept)
 
 
 def _user_event_windows(checked: CheckedBox, typed: TypedEventTimeAggregate, compiler: Compiler) -> FoldBox:
     """Windows of event time with user aggregates, in the same way; late rows are counted and put aside by SQL."""
-    source, output = checked.box.inputs[0], checked.box.outputs[0]
-    items, names = _rows(compiler, source, typed)
-    groups, order = len(typed.group_by), [c.name for c in compiler.order(source)]
-    arguments = groups + 1 + len(order)
+    scanned = _Scanned(checked, typed, compiler)
+    fold = scanned.fold(UserEventWindows, window=typed.window, named=typed.start)
     event = f"unix_micros({quoted(typed.window.field)})"
-    rows = select(
-        [
-            *items[:groups],
-            "1 AS __tag",
-            "CAST(NULL AS BINARY) AS __state",
-            *items[groups:arguments],
-            f"{event} AS __event",
-            *items[arguments:],
-        ],
-        compiler.with_past(source),
-        f"WHERE {event} <= {STIME} + {typed.window.ahead}L",
-    )
-    ordered = output in compiler.ordered
-    fold = UserEventWindows(
-        checked.box.name, typed.functions, groups, len(order), ordered, window=typed.window, named=typed.start
-    )
-    return FoldBox(
-        checked.box.name,
-        rows,
-        (*names[:groups], "__tag", STIME, *order),
-        None,
-        (),
-        fold,
-        output,
-        stream_columns(compiler.stream(output), ordered),
-        tuple(names[:groups]),
-        compiler.single,
-    )
-
-
-def _kept_windows(typed: TypedStimeAggregate) -> str:
-    """A condition on results: the same as SQL aggregates have on theirs."""
-    number = floor_div(f"{STIME} - {typed.size - 1}L - {typed.phase}L", typed.advance)
-    groups = [quoted(name) for name in typed.group_by]
-    tests = []
-    for sample in typed.kept_windows:
-        hashed = f"xxhash64({', '.join([string_literal(sample.box), *groups, floor_div(number, sample.batch)])})"
-        tests.append(f"NOT {falls_below(hashed, sample.rate)}")
-    return " AND ".join(tests) or "TRUE"
+    tests = [f"{event} <= {STIME} + {typed.window.ahead}L"]
+    return scanned.box(fold, compiler.with_past(scanned.source), tests, event=[(event, "__event")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from auroral.engine.aggregate_sql import Aggregation
+from auroral.engine.drop_sql import windows_left_whole
 from auroral.engine.relations import SliceEdge
 from auroral.engine.slices import Slicing
 from auroral.engine.sqltext import (
@@ -13,12 +14,10 @@ from auroral.engine.sqltext import (
     STIME,
     Column,
     Cte,
-    falls_below,
     floor_div,
     group_by,
     select,
     slot,
-    string_literal,
 )
 from auroral.model.boxes.aggregate import TypedStimeAggregate
 from auroral.model.checking import CheckedBox
@@ -243,13 +242,7 @@ def _result_items(box: Aggregation, typed: TypedStimeAggregate, slicing: Slicing
 
 
 def _sampled(box: Aggregation, typed: TypedStimeAggregate, slicing: Slicing) -> str:
-    """Whether a window_drop before the aggregate left the window whole: the others do not appear half filled."""
-    number = f"__i DIV {slicing.step}"
-    kept = []
-    for sample in typed.kept_windows:
-        hashed = ", ".join([string_literal(sample.box), *box.groups, floor_div(number, sample.batch)])
-        kept.append(f"NOT {falls_below(f'xxhash64({hashed})', sample.rate)}")
-    return f"({' AND '.join(kept)})" if kept else ""
+    return windows_left_whole(typed, box.groups, f"__i DIV {slicing.step}")
 
 
 def _cell(slicing: Slicing) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from auroral.engine import exact
+from auroral.engine import exact, wide_decimals
 from auroral.engine.expression import to_sql
 from auroral.engine.sqltext import ROWS, Column, ColumnText
 from auroral.model.aggregates import TypedAggregate
@@ -211,15 +211,18 @@ def _exact_number(function: TypedAggregate, name: str, arg: FieldType, x: str) -
     """Sums of integers and decimals, which are exact by themselves."""
     n, count = f"{name}n", _count(name, x)
     if arg.kind is Kind.DECIMAL:
-        # 38 digits leave room for 10^(38-p) rows before the declared precision is all that overflows.
-        wide = f"DECIMAL(38,{arg.scale})"
-        total = StateColumn(f"{name}t", wide, f"CAST({x} AS {wide})", f"CAST(sum({{}}) AS {wide})")
-        final = (
-            f"CAST({name}t AS {function.type.spark})"
-            if function.function == "sum"
-            else f"CAST({name}t AS DOUBLE) / {n}"
-        )
-        return FunctionState((count, total), f"IF({n} = 0, NULL, {final})")
+        assert arg.precision is not None and arg.scale is not None
+        kind = function.type.spark
+        if arg.precision <= wide_decimals.ROOMY:
+            wide = f"DECIMAL(38,{arg.scale})"
+            columns = [StateColumn(f"{name}t", wide, f"CAST({x} AS {wide})", f"CAST(sum({{}}) AS {wide})")]
+            final = f"CAST({name}t AS {kind})"
+        else:
+            halves = zip((f"{name}h", f"{name}l"), wide_decimals.halves(x, arg.scale), strict=True)
+            columns = [StateColumn(half, "DECIMAL(38,0)", text) for half, text in halves]
+            final = wide_decimals.total(f"{name}h", f"{name}l", arg.scale, kind)
+        mean = f" / {n}" if function.function == "avg" else ""
+        return FunctionState((count, *columns), f"IF({n} = 0, NULL, {final}{mean})")
     whole = f"CAST({x} AS BIGINT)"
     if function.function == "sum":
         return FunctionState((count, StateColumn(f"{name}t", "BIGINT", whole)), f"IF({n} = 0, NULL, {name}t)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 
@@ -27,8 +28,9 @@ A stime of None is that of a DataFrame without such a column.
 class ApplyMachine:
     """For each bucket whose horizon holds a row: the function of the rows from its start - past to its end.
 
-    What lies within `past` outside the bucket is another bucket's to give, which sees the same rows; what lies further
-    away, or nowhere, is rejected. Without a stime, a result gets the end - 1.
+    Without a stime, a result gets the end - 1. What lies behind the bucket, by up to `past`, is left to the bucket that it lies
+    in. What no bucket can give any more (it lies before, or too far behind, or nowhere) is rejected, unless the rows before the
+    bucket have as many such results with that stime by themselves: then it was there before.
     """
 
     def __init__(self, box: TypedApply, inputs: Sequence[StreamType], outlet: Outlet, function: Applied, bucket: int):
@@ -51,10 +53,21 @@ class ApplyMachine:
             self.due.remove(number)
             for rows in self.rows:
                 rows[:] = [row for row in rows if row.stime >= lo - self.past]
-            horizon = [[row for row in rows if row.stime < hi] for rows in self.rows]
-            for given, values in self.function(*horizon):
+            outside = Counter[int | Stime]()
+            for given, values in self._results(hi):
                 at = hi - 1 if given is None else given
-                if isinstance(at, Stime) or not lo - self.past <= at < hi + self.past:
-                    self.outlet.count(REJECTED)
-                elif lo <= at < hi:
+                if self._is_outside(at, lo, hi):
+                    outside[at] += 1
+                elif not isinstance(at, Stime) and at < hi:
                     self.outlet.emit(0, Row(at, tuple(values), tuple(values)))
+            if outside:
+                outside -= Counter(at for at, _ in self._results(lo) if at is not None)
+                self.outlet.count(REJECTED, outside.total())
+
+    def _results(self, end: int) -> Iterable[tuple[int | Stime | None, Values]]:
+        """Of the rows before `end`; without any, the function is not called."""
+        seen = [[row for row in rows if row.stime < end] for rows in self.rows]
+        return self.function(*seen) if any(seen) else ()
+
+    def _is_outside(self, at: int | Stime, lo: int, hi: int) -> bool:
+        return isinstance(at, Stime) or not lo <= at < hi + self.past

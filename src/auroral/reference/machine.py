@@ -38,8 +38,9 @@ class Outlet:
     def emit(self, port: int, row: Row) -> None:
         self.rows[port].append(row)
 
-    def count(self, reason: str) -> None:
-        self.ledger[self.box, reason] += 1
+    def count(self, reason: str, rows: int = 1) -> None:
+        if rows:
+            self.ledger[self.box, reason] += rows
 
 
 def picked(row: Row, stream: StreamType, names: tuple[str, ...]) -> tuple[Value, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from auroral.engine.batch import Piece, SourceRows, run_batch
+from auroral.engine.edgelog import STABLE, Segment
 from auroral.engine.evaluate import Engine
 from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.stateless import Filter
@@ -11,7 +13,7 @@ from auroral.model.diagram import Box
 from auroral.model.errors import DiagramError
 from auroral.model.schema import schema
 from auroral.reference.apply import Stime
-from engine.evaluators import by_batch, by_buckets
+from engine.evaluators import by_batch, by_buckets, shown, source_table
 from engine.running import checked_diagram, rows, run_all
 
 pytestmark = pytest.mark.spark
@@ -136,9 +138,6 @@ def test_an_engine_goes_on_after_a_failed_range(spark, tmp_path):
 
     boxes = [Box("mine", Apply(moody, schema("v int"), 5), ("s",), ("o",))]
     engine = Engine(spark, checked_diagram({"s": "v int"}, boxes), tmp_path)
-    from auroral.engine.edgelog import STABLE, Segment
-    from engine.evaluators import shown, source_table
-
     engine.offer("s", Segment(0, 40, STABLE, len(GIVEN), source_table(engine.source("s"), GIVEN)))
     with pytest.raises(Exception, match="not today"):
         engine.evaluate(0, 40)
@@ -164,51 +163,110 @@ def rows_stamped(stime):
     return function
 
 
+NULL_AT_2 = (stamped("IF(v = 2, NULL, stime)"), lambda row: None if row.values[0] == 2 else row.stime)
+FAR_AT_3 = (stamped("stime + IF(v = 3, 1000, 0)"), lambda row: row.stime + 1000 * (row.values[0] == 3))
+BACK_AT_3 = (stamped("stime - IF(v = 3, 40, 0)"), lambda row: row.stime - 40 * (row.values[0] == 3))
+BACK_BY_5 = (stamped("stime - 5"), lambda row: row.stime - 5)
+ON_BY_5 = (stamped("stime + 5"), lambda row: row.stime + 5)
+
+PLACED = {
+    # An identity, though as a timestamp.
+    "timestamps": (stamped("timestamp_micros(stime)"), lambda row: row.stime, 0, False),
+    "nulls": (*NULL_AT_2, 0, False),
+    "nulls free": (*NULL_AT_2, 0, True),
+    "nulls of a horizon": (*NULL_AT_2, 20, False),
+    "nulls of a horizon, free": (*NULL_AT_2, 20, True),
+    "far": (*FAR_AT_3, 0, False),
+    "before": (*BACK_AT_3, 10, False),
+    "moved back": (*BACK_BY_5, 20, False),
+    "moved on": (*ON_BY_5, 10, False),
+}
+
+
+def placed_boxes(*names):
+    return [
+        Box(n, Apply(f, schema("v int"), past, free), ("s",), (n,)) for n in names for f, _, past, free in [PLACED[n]]
+    ]
+
+
+def placed_diagram():
+    boxes = placed_boxes(*PLACED)
+    boxes.append(Box("pairs", Apply(earlier_of_pairs, schema("v int"), 20), ("s",), ("pairs",)))
+    boxes.append(Box("shares", Apply(seen_with_each, schema("n long"), 20), ("s",), ("shares",)))
+    return checked_diagram({"s": "v int"}, boxes)
+
+
+def earlier_of_pairs(frame):
+    """Pairs of rows, at the earlier one's stime: most of them lie before the bucket in which they are complete."""
+    other = frame.selectExpr("stime AS later", "v AS w")
+    return frame.join(other, frame.stime < other.later).selectExpr("stime", "w AS v")
+
+
+def seen_with_each(frame):
+    """Each row with the number of rows seen, which changes with every bucket."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as sf
+
+    return frame.select("stime", sf.count("*").over(Window.partitionBy(sf.lit(1))).alias("n"))
+
+
 @pytest.fixture(scope="module")
 def placed(spark, tmp_path_factory):
-    fields = schema("v int")
-    specs = {
-        # An identity, though as a timestamp.
-        "timestamps": (stamped("timestamp_micros(stime)"), 0, False, lambda row: row.stime),
-        "nulls": (stamped("IF(v = 2, NULL, stime)"), 0, False, lambda row: None if row.values[0] == 2 else row.stime),
-        "nulls free": (stamped("IF(v = 2, NULL, stime)"), 0, True, lambda r: None if r.values[0] == 2 else r.stime),
-        "nulls of a horizon": (
-            stamped("IF(v = 2, NULL, stime)"),
-            20,
-            False,
-            lambda row: None if row.values[0] == 2 else row.stime,
-        ),
-        "far": (stamped("stime + IF(v = 3, 1000, 0)"), 0, False, lambda row: row.stime + 1000 * (row.values[0] == 3)),
-        "before": (stamped("stime - IF(v = 3, 40, 0)"), 10, False, lambda row: row.stime - 40 * (row.values[0] == 3)),
-        # Given by the buckets that they lie in, which see the same rows: nothing is lost.
-        "moved on": (stamped("stime + 5"), 10, False, lambda row: row.stime + 5),
-    }
-    boxes = [Box(n, Apply(f, fields, past, free), ("s",), (n,)) for n, (f, past, free, _) in specs.items()]
-    functions = {n: rows_stamped(stime) for n, (_, _, _, stime) in specs.items()}
-    checked = checked_diagram({"s": "v int"}, boxes)
-    return run_all(spark, tmp_path_factory.mktemp("placed"), checked, {"s": GIVEN}, 60, functions)
+    functions = {n: rows_stamped(stime) for n, (_, stime, _, _) in PLACED.items()}
+    functions["pairs"] = lambda given: [(a.stime, b.values) for a in given for b in given if a.stime < b.stime]
+    functions["shares"] = lambda given: [(row.stime, (len(given),)) for row in given]
+    return run_all(spark, tmp_path_factory.mktemp("placed"), placed_diagram(), {"s": GIVEN}, 60, functions)
 
 
 def test_a_timestamp_is_taken_for_what_it_says(placed):
     assert placed.outputs["timestamps"] == [(1, 1), (1, 1), (12, 2), (38, 3), (39, None)]
 
 
-def test_results_without_a_bucket_are_rejected_and_counted(placed):
-    assert placed.outputs["nulls"] == placed.outputs["nulls free"] == [(1, 1), (1, 1), (38, 3), (39, None)]
-    assert placed.outputs["far"] == [(1, 1), (1, 1), (12, 2), (39, None)]
+def test_results_that_no_bucket_can_give_are_rejected_and_counted_once(placed):
+    """However many buckets see their row, and however ranges are cut."""
+    for name in ("nulls", "nulls free", "nulls of a horizon", "nulls of a horizon, free"):
+        assert placed.outputs[name] == [(1, 1), (1, 1), (38, 3), (39, None)], name
+    assert placed.outputs["far"] == placed.outputs["before"] == [(1, 1), (1, 1), (12, 2), (39, None)]
+    assert placed.outputs["moved back"] == [(33, 3), (34, None)]
     assert placed.ledger == {
         ("nulls", "rejected"): 1,
         ("nulls free", "rejected"): 1,
-        # Three buckets see the row, and each of them gives a result without stime.
-        ("nulls of a horizon", "rejected"): 3,
+        ("nulls of a horizon", "rejected"): 1,
+        ("nulls of a horizon, free", "rejected"): 1,
         ("far", "rejected"): 1,
-        # Of the two buckets that see row 38, both put it before what they see.
-        ("before", "rejected"): 2,
+        ("before", "rejected"): 1,
+        # Rows 1, 1 and 12: what they give lies in the bucket before theirs.
+        ("moved back", "rejected"): 3,
+        # Each row 1 with 12; 12 with 38 and 39 is two buckets away, but within the horizon.
+        ("pairs", "rejected"): 4,
     }
 
 
-def test_results_of_other_buckets_are_not_rejected(placed):
+def test_results_of_later_buckets_are_left_to_them(placed):
     assert placed.outputs["moved on"] == [(6, 1), (6, 1), (17, 2), (43, 3), (44, None)]
+
+
+def test_earlier_results_that_newer_rows_change_are_not_rejected(placed):
+    assert placed.outputs["shares"] == [(1, 2), (1, 2), (12, 3), (38, 3), (39, 3)]
+    assert placed.outputs["pairs"] == [(38, None)]
+
+
+def test_a_piece_counts_what_is_new_in_it(spark, tmp_path):
+    """Of rows that the batch run reads only as the past of its piece, the piece before has counted the results."""
+    checked = checked_diagram(
+        {"s": "v int"}, placed_boxes("nulls free", "nulls of a horizon, free", "moved back", "far")
+    )
+    edge = Engine(spark, checked, tmp_path / "unused").source("s")
+    given = rows((1, 2), (12, 2), (15, 3), (32, 2))
+
+    def counted(first, piece=None):
+        sources = {"s": SourceRows([source_table(edge, [row for row in given if row.stime >= first])])}
+        return run_batch(spark, checked, sources, 40, False, tmp_path / str(first), piece=piece).counts
+
+    whole = {"nulls free": 3, "nulls of a horizon, free": 3, "moved back": 3, "far": 1}
+    assert counted(0) == {(name, "rejected"): n for name, n in whole.items()}
+    later = {"nulls free": 1, "nulls of a horizon, free": 1, "moved back": 1}
+    assert counted(10, Piece(begin=10, since=30)) == {(name, "rejected"): n for name, n in later.items()}
 
 
 def test_a_field_may_be_called_stime(spark, tmp_path):
@@ -246,7 +304,7 @@ def test_a_column_twice_is_refused(spark, tmp_path):
 
 def test_many_calls_reject_as_few_do(spark, tmp_path):
     """Behind CALLS_A_PLAN buckets, results are fetched in between."""
-    boxes = [Box("mine", Apply(stamped("IF(v = 2, NULL, stime)"), schema("v int")), ("s",), ("o",))]
+    boxes = [Box("mine", Apply(stamped("IF(v = 2, NULL, stime)"), schema("v int"), past=30), ("s",), ("o",))]
     checked = checked_diagram({"s": "v int"}, boxes)
     found = by_buckets(spark, checked, {"s": GIVEN}, [0, 200], tmp_path)
     assert found.outputs["o"] == [(1, 1), (1, 1), (38, 3), (39, None)]
@@ -266,4 +324,5 @@ def test_a_long_gap_is_no_work(spark, tmp_path):
     end = 1_000_000
     found = by_batch(spark, checked, {"s": rows((1, 1), (end - 15, 2))}, end, tmp_path)
     assert found.outputs["o"] == [(1, 1), (end - 15, 2)]
-    assert len(calls) == 4
+    # Of the four, each is also asked what the rows before its bucket give.
+    assert len(calls) == 8

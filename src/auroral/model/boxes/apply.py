@@ -27,11 +27,14 @@ class Apply:
     """`function(DataFrame, ...) -> DataFrame` over `past` microseconds before the bucket, and the bucket.
 
     The result has the fields of `schema` and may have `stime`, a long or a timestamp; without it, a result's stime is the
-    bucket's end - 1 us. Where a field is called `stime`, the stime of rows is called `__stime`, on the way in and out. Results
-    with a stime within `past` of the bucket are left to the buckets that they lie in; those with one further away, or with
-    none, are rejected and counted. `cut_free` promises that the function of many buckets at once gives the same rows as bucket by
-    bucket (each result has a stime and depends only on rows within `past` before it), which lets it run at
-    batch speed.
+    bucket's end - 1 us. Where a field is called `stime`, the stime of rows is called `__stime`, on the way in and out.
+
+    A result with a stime less than `past` behind the bucket is left to the bucket that it lies in; one before the bucket was
+    given by an earlier one, if the rows before the bucket give it as well. All others are rejected and counted: those with no
+    stime, with one too far behind, or with one before the bucket though rows of the bucket brought them.
+
+    `cut_free` promises that the function of many buckets at once gives the same rows as bucket by bucket (each result has a
+    stime and depends only on rows within `past` before it), which lets it run at batch speed.
     """
 
     function: Callable[..., Any] = field(compare=False)
