@@ -14,7 +14,6 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +31,6 @@ from auroral.node.pruning import Pruned, prune_folder
 from auroral.node.report import Report
 from auroral.node.runfolder import RunFolder
 from auroral.node.runner import Runner
-from auroral.node.userfiles import judged_files
 from auroral.node.verify import verify_folder
 from auroral.node.whole import Batch, run_whole
 
@@ -139,9 +137,8 @@ def verify(
     """
     path = Path(folder)
     # Before Spark is started for nothing.
-    folder_of_run = RunFolder.look(path)
-    report = verify_folder(session or start_session(master), path, since_last)
-    return replace(report, files=judged_files(folder_of_run))
+    RunFolder.look(path)
+    return verify_folder(session or start_session(master), path, since_last)
 
 
 def prune(folder: str | os.PathLike[str]) -> Pruned:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,12 @@ from auroral.node.account import Account
 from auroral.node.outputlog import OutputLog
 from auroral.node.runfolder import RunFolder
 from auroral.node.standing import Standing
-from auroral.node.verified import Link, Logged, Verified, VerifiedError
+from auroral.node.verified import Link, VerifiedError
 from auroral.node.verifylock import verifying
 from node import test_kill
 from node.killing import child, kill_when
 from node.running import B, PassOn, rows, runner_in
+from node.running import verified as verified_run
 
 
 def diagram() -> "auroral.Checked":
@@ -42,21 +44,8 @@ def go_on(folder: Path, begin: int, end: int) -> PassOn:
 
 
 def found_equal(folder: Path) -> None:
-    """Record what a verification would, at where the run stands."""
-    run = Standing.look(RunFolder.look(folder))
-    assert run.account.start is not None and run.account.frontier is not None
-    logged = {s: Logged(log.next_number, log.state.rows, log.state.rows_read) for s, log in run.sources.items()}
-    record = Verified(
-        run.folder.settings.run,
-        run.account.start,
-        run.account.frontier,
-        run.account.rows_in,
-        run.account.counts,
-        {stream: log.rows for stream, log in run.outputs.items()},
-        logged,
-        (Link(run.account.frontier, "2026-03-01T12:00:00+00:00", "0.1", "4.3"),),
-    )
-    verified.save(run.folder, record, None)
+    report = verified_run(folder)
+    assert report.ok, report.text
 
 
 @pytest.fixture
@@ -167,9 +156,14 @@ def test_the_record_comes_back_as_it_was(folder: Path) -> None:
     assert record is not None and verified.load_state(looked, record) is None
     assert (record.until, record.rows_in, record.output_rows) == (19 * B, 76, {"out": 76})
     assert record.counts == Account.load(looked.account).counts == {("box", "late"): 76}
-    later = Link(25 * B, "2026-03-02T12:00:00+00:00", "0.1", "4.3")
+    assert {stream: (log.rows, log.rows_read) for stream, log in record.logged.items()} == {
+        "one": (40, 40),
+        "two": (40, 40),
+    }
+    (last,) = record.chain
+    later = replace(last, until=25 * B)
     assert [link.pieces for link in record.followed_by(later)] == [2]
-    newer = Link(25 * B, "2026-03-02T12:00:00+00:00", "0.2", "4.3")
+    newer = Link(25 * B, "2026-03-02T12:00:00+00:00", "0.0", last.pyspark)
     assert record.followed_by(newer) == (*record.chain, newer)
     (folder / "verified.json").write_text("{")
     with pytest.raises(VerifiedError, match="cannot be read"):
