@@ -60,7 +60,7 @@ class RunSettings:
     flush: bool
     availability: Mapping[str, int | None]
     words: tuple[str, ...]
-    functions: str = ""
+    functions: str
     format: int = FORMAT
 
     def to_json(self) -> bytes:
