@@ -60,7 +60,7 @@ class Verified:
     """Everything below stime `until` was found equal. `start` is the run's first bucket.
 
     `rows_in`, `counts` and `output_rows` are the run's totals at `until`; `logged` is where its source logs ended when
-    they were read, `files` how much of the user's files was found equal. `state_at` is where the stored fold state holds and `state` its hash; None for no fold state.
+    they were read, `files` how much of the user's files was found equal, `functions` what the diagram's functions were. `state_at` is where the stored fold state holds and `state` its hash; None for no fold state.
     `chain` is on what all this rests, the oldest first.
     """
 
@@ -72,6 +72,7 @@ class Verified:
     output_rows: Mapping[str, int]
     logged: Mapping[str, Logged]
     files: Mapping[str, FoundEqual]
+    functions: str
     chain: tuple[Link, ...]
     state_at: int | None = None
     state: str | None = None
