@@ -43,7 +43,10 @@ def verify_folder(session: Session, path: Path, since_last: bool = False) -> Rep
     Loads the folder's pickle: open only folders you trust.
     """
     folder = RunFolder.look(path)
-    with verifying(path) as lock, tempfile.TemporaryDirectory(prefix="auroral-verify-") as scratch:
+    with (
+        verifying(path) as lock,
+        tempfile.TemporaryDirectory(prefix="auroral-verify-", ignore_cleanup_errors=True) as scratch,
+    ):
         run = Standing.look(folder)
         stretch = stretch_of(run, since_last)
         inputs = {stream: _input(log, stretch, run.until) for stream, log in run.sources.items()}
