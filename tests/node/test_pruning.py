@@ -10,6 +10,7 @@ import pytest
 import auroral
 from auroral.cli import main
 from auroral.edge.durable import InUse
+from auroral.edge.logpruning import Removed
 from auroral.model.errors import AuroralError
 from auroral.node import pruning, verified
 from auroral.node.account import Account
@@ -71,7 +72,8 @@ def test_only_what_was_verified_goes_and_the_run_goes_on(folder: Path, capsys: p
     outputs = sorted(folder.glob("outputs/*/*"))
     assert main(["prune", str(folder)]) == 0
     told = capsys.readouterr().out
-    assert "input one: " in told and "rows before stime 18000000 are gone, the run is verified up to 19000000" in told
+    assert "input one: 36 rows removed, " in told
+    assert "pruned: 72 rows from before stime 18000000, " in told and "the run is verified up to stime 19000000" in told
     assert sorted(folder.glob("outputs/*/*")) == outputs
     run = Standing.look(RunFolder.look(folder))
     assert run.kept_from == 18 * B
@@ -80,7 +82,23 @@ def test_only_what_was_verified_goes_and_the_run_goes_on(folder: Path, capsys: p
     assert engine.calls[0][0] == 23 * B, "one horizon before the frontier"
     assert out(folder) == expected(29)
     assert main(["prune", str(folder), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["freed"] == 0, "nothing was verified since"
+    again = json.loads(capsys.readouterr().out)
+    assert (again["rows"], again["freed"]) == (0, 0), "nothing was verified since"
+    assert again["inputs"]["one"] == {"rows": 0, "bytes": 0}
+
+
+def test_a_small_log_of_which_nothing_can_go(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All rows came in one batch, and the last of them is still needed."""
+    runner = runner_in(tmp_path / "run", diagram(), PassOn())
+    for source in runner.sources.values():
+        source.take(rows(*range(20)), 0)
+    runner.request_stop()
+    runner.run()
+    found_equal(tmp_path / "run")
+    assert main(["prune", str(tmp_path / "run")]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("nothing was removed; the run is verified up to stime 19000000") and "freed" not in told
+    assert Standing.look(RunFolder.look(tmp_path / "run")).kept_from is None
 
 
 def test_a_run_that_was_never_verified_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,7 +149,7 @@ def test_interrupted_between_two_inputs(folder: Path, monkeypatch: pytest.Monkey
     found_equal(folder)
     real, pruned = pruning.prune_log, []
 
-    def first_only(*given: object) -> int:
+    def first_only(*given: object) -> Removed:
         if pruned:
             raise KeyboardInterrupt
         pruned.append(given)
@@ -146,7 +164,7 @@ def test_interrupted_between_two_inputs(folder: Path, monkeypatch: pytest.Monkey
     go_on(folder, 20, 25)
     assert out(folder) == expected(24)
     found = auroral.prune(folder)
-    assert found.inputs["one"] == 0 and found.inputs["two"] > 0
+    assert found.inputs["one"].rows == 0 and found.inputs["two"].rows == 36
 
 
 def test_the_record_comes_back_as_it_was(folder: Path) -> None:

@@ -294,6 +294,6 @@ class SourceLog:
 
     def _must_be_writable(self) -> None:
         if self._lock is None:
-            raise SourceLogError(f"{self.folder} is closed or open for reading\n    next: open it for writing")
+            raise ValueError(f"{self.folder} is closed, or open for reading")
         if self._unusable is not None:
             raise SourceLogError(f"{self.folder}: {self._unusable}\n    next: check the disk, then open the log again")
