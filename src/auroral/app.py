@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from auroral.edge.files import InputSpecError
+from auroral.edge.pacing import InputSpecError, absolute
 from auroral.engine.session import DEFAULT_MASTER, cancel_job_group, set_job_group, start_session
 from auroral.model.builder import DiagramBuilder, check
 from auroral.model.checking import Checked
@@ -68,8 +68,7 @@ def run(
     """
     checked = _checked(diagram)
     inputs = dict(inputs or {})
-    # Absolute: the run may be resumed, and its files judged, from another folder.
-    wanted = {stream: _absolute(os.fspath(path)) for stream, path in (outputs or {}).items()}
+    wanted = {stream: absolute(os.fspath(path)) for stream, path in (outputs or {}).items()}
     _check_names(checked, inputs, wanted)
     if folder is None or not (Path(folder) / "run.json").exists():
         for source in checked.diagram.inputs:
@@ -157,10 +156,6 @@ def _checked(diagram: Diagram | DiagramBuilder | Checked) -> Checked:
 def _check_names(checked: Checked, inputs: Inputs, outputs: Mapping[str, str]) -> None:
     refuse_unknown("input", inputs, [i.stream for i in checked.diagram.inputs])
     refuse_unknown("output", outputs, [o.stream for o in checked.diagram.outputs])
-
-
-def _absolute(path: str) -> str:
-    return path if path == "-" else os.path.abspath(path)
 
 
 def _place(folder: str | os.PathLike[str] | None, undo: ExitStack) -> Path:

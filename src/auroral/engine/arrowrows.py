@@ -164,7 +164,7 @@ def logical_hash(table: pa.Table) -> str:
     digest = hashlib.blake2b(digest_size=16)
     digest.update(str(ordered.schema).encode())
     for column in ordered.columns:
-        chunk = _as_numbers(column.chunk(0) if column.num_chunks else pa.array([], column.type))
+        chunk = as_numbers(column.chunk(0) if column.num_chunks else pa.array([], column.type))
         valid = pc.is_valid(chunk).cast(pa.int8())
         digest.update(valid.to_numpy(zero_copy_only=False).tobytes())
         if pa.types.is_floating(chunk.type) or pa.types.is_integer(chunk.type):
@@ -180,7 +180,7 @@ def logical_hash(table: pa.Table) -> str:
     return digest.hexdigest()
 
 
-def _as_numbers(chunk: pa.Array) -> pa.Array:
+def as_numbers(chunk: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Timestamps and dates as whole numbers: Python's own end with the year 9999."""
     if pa.types.is_timestamp(chunk.type):
         return chunk.cast(pa.int64())

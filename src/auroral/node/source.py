@@ -13,7 +13,7 @@ from auroral.edge.logindex import Part
 from auroral.edge.records import Kind
 from auroral.edge.refusals import Refused
 from auroral.edge.sourcelog import LogState, SourceLog
-from auroral.edge.stamping import Stamper, StampError
+from auroral.edge.stamping import Stamper, StampError, stamped_schema
 from auroral.model.diagram import Input
 from auroral.node.ranges import SourceSpan
 
@@ -133,7 +133,7 @@ class Source:
         """Rows of [lo, hi) that are not in these parts."""
         out = {part.number for part in but}
         tables = [self.log.read_part(part) for part in self.parts(lo, hi) if part.number not in out]
-        together = pa.concat_tables([self.log.read(0, 0), *tables])
+        together = pa.concat_tables([stamped_schema(self.input.schema).empty_table(), *tables])
         stimes = together.column(0).to_numpy()
         return together.filter(pa.array((stimes >= lo) & (stimes < hi)))
 
