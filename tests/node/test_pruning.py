@@ -1,7 +1,11 @@
 """`prune` on its own, without Spark: what it refuses, what it leaves, and that the run goes on from that."""
 
+import errno
+import fcntl
 import json
+import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +13,7 @@ import pytest
 
 import auroral
 from auroral.cli import main
-from auroral.edge.durable import InUse
+from auroral.edge.durable import InUse, StorageError
 from auroral.edge.logpruning import Removed
 from auroral.model.errors import AuroralError
 from auroral.node import pruning, verified
@@ -117,6 +121,44 @@ def test_a_folder_that_is_in_use_is_refused(folder: Path) -> None:
     with pruning.pruning(folder), pytest.raises(InUse, match="is being pruned"), verifying(folder):
         pass
     assert auroral.prune(folder).freed > 0
+
+
+def test_whoever_may_not_write_a_folder_keeps_it_from_being_pruned_all_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found_equal(folder)
+    (folder / "verified.json").unlink()
+    opened = os.open
+
+    def not_for_writing(path: Path, flags: int, *mode: int) -> int:
+        if flags & os.O_RDWR and Path(path).name == "verify.lock":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return opened(path, flags, *mode)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", not_for_writing)
+        report = verified_run(folder)
+        assert report.ok and "this verification was not recorded: the folder cannot be written" in report.text
+        verifies = ExitStack()
+        assert verifies.enter_context(verifying(folder)) is None
+    with verifies, pytest.raises(InUse, match="is being verified"):
+        auroral.prune(folder)
+    (folder / "verify.lock").unlink()
+    with monkeypatch.context() as patched, ExitStack() as verifies:
+        patched.setattr(os, "open", not_for_writing)
+        assert verifies.enter_context(verifying(folder)) is None, "nobody ever locked it"
+
+
+def test_a_file_system_without_locks_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(descriptor: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    told = r"(?s)cannot be taken: No locks available.*next: use a folder on a local disk"
+    with pytest.raises(StorageError, match=told), verifying(folder):
+        pass
+    with pytest.raises(StorageError, match=told):
+        RunFolder.resume(folder)
 
 
 def _other_run(folder: Path) -> None:

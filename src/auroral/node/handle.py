@@ -22,7 +22,7 @@ from auroral.node.jobwatch import JobWatch
 from auroral.node.pushed import Rows, pushed_table
 from auroral.node.runner import Runner
 from auroral.node.runstatus import nothing_taken
-from auroral.node.source import Source
+from auroral.node.source import RunStopped, Source
 from auroral.node.status import Progress, State, Status
 from auroral.node.waiting import waited_for
 
@@ -232,9 +232,17 @@ def _work(runner: Runner) -> None:
 def _feed(runner: Runner, feed: Feed) -> None:
     try:
         feed.run(runner.stopping, runner.wake)
-    # A thread has nobody to raise to: the run fails with it.
+    except RunStopped:
+        # It brings these rows again when the run is resumed.
+        return
+    # A thread has nobody to raise to: the run fails with it, unless it is about to stop anyway.
     except BaseException as error:  # noqa: BLE001
-        if not runner.stopping.is_set():
+        if runner.stopping.is_set():
+            what = next(iter(str(error).splitlines()), "")
+            runner.sources[feed.stream].notes.append(
+                f"input {feed.stream!r} failed while the run was stopping: {type(error).__name__}: {what}"
+            )
+        else:
             runner.fail(error)
 
 

@@ -18,6 +18,10 @@ from auroral.model.diagram import Input
 from auroral.node.ranges import SourceSpan
 
 
+class RunStopped(StampError):
+    """Rows came after the run had stopped. None was taken: they can be given again when it is resumed."""
+
+
 class Source:
     """Stamper and log of one input. Any thread may call it: pushing, reading files and evaluating do."""
 
@@ -144,7 +148,7 @@ class Source:
 
     def _must_be_open(self) -> None:
         if self._closed:
-            raise StampError(
+            raise RunStopped(
                 f"rows for {self.input.stream!r} came after the run had stopped\n"
                 "    next: resume the run folder, and push them then"
             )
