@@ -9,7 +9,7 @@ import pytest
 import auroral
 from auroral.node.outputlog import OutputLog
 from auroral.node.pruning import PruneError
-from auroral.node.report import Report
+from auroral.node.report import LedgerLine, OutputReport, Report
 from auroral.node.runfolder import RunFolder
 from auroral.node.runner import Runner
 from auroral.node.userfiles import FileReport, FoundEqual, _changed_line, judged_files
@@ -185,10 +185,24 @@ def test_rejected_rows_are_counted_from_the_last_verification_on(tmp_path: Path)
 
 def test_the_report_counts_only_what_was_compared() -> None:
     def report(ok: bool | None) -> Report:
-        from auroral.node.report import OutputReport
-
         return Report("r", (OutputReport("out", 5, 1, 1, 0, 0, ()),), (), files=(FileReport("out", "o.csv", ok, "so"),))
 
     assert report(True).ok and report(None).ok and not report(False).ok
     assert "file o.csv of out: so" in report(False).text
     assert report(None).to_json()["files"] == [{"stream": "out", "path": "o.csv", "ok": None, "what": "so"}]
+
+
+def test_the_verdict_says_what_is_wrong() -> None:
+    def verdict(*outputs: OutputReport, ledger: tuple[LedgerLine, ...] = (), files: tuple[FileReport, ...] = ()) -> str:
+        return Report("r", outputs, ledger, files=files).text.splitlines()[-1]
+
+    equal, other = OutputReport("a", 5, 1, 1, 0, 0, ()), OutputReport("b", 5, 2, 1, 1, 0, ())
+    assert verdict(equal).startswith("verified: ")
+    assert verdict(equal, other) == "NOT verified: output b is not what the batch run gives"
+    never = OutputReport("c", None, 0, 0, 0, 0, ())
+    assert verdict(equal, never) == "NOT verified: nothing of output c was compared"
+    told = verdict(
+        equal, ledger=(LedgerLine("rows", 1, 2), LedgerLine("rows", 1, 1)), files=(FileReport("a", "f", False, "so"),)
+    )
+    assert told == "NOT verified: file f of a: so; sums in the ledger that do not come out: 1"
+    assert verdict() == "NOT verified: the diagram has no outputs to compare"

@@ -137,7 +137,7 @@ class Report:
         ]
         faults += [str(file) for file in self.files if file.ok is False]
         wrong = sum(not line.ok for line in self.ledger)
-        return "; ".join([*faults, *([f"{wrong} sums of the ledger do not come out"] if wrong else [])])
+        return "; ".join([*faults, *([f"sums in the ledger that do not come out: {wrong}"] if wrong else [])])
 
     @property
     def _verdict(self) -> str:
