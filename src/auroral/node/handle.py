@@ -28,6 +28,7 @@ from auroral.node.waiting import waited_for
 
 _BETWEEN_CANCELS = 0.1
 _LONGEST_CANCEL = 10.0
+_LONGEST_ABANDON = 5.0
 
 
 class AppError(AuroralError):
@@ -46,10 +47,11 @@ class App:
         self._jobs = jobs or JobWatch(runner.limits.bucket)
         self._fed = {feed.stream for feed in feeds}
         self.folder = runner.folder.path
-        if temporary:
-            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         # Threads end with the process: to be cut off at any moment is what run folders are made for.
         self._thread = threading.Thread(target=_work, args=(runner,), name="auroral-engine", daemon=True)
+        if temporary:
+            # Also where a program just ends.
+            weakref.finalize(self, _abandon, runner, self._thread)
         self._thread.start()
         for feed in feeds:
             name = f"auroral-input-{feed.stream}"
@@ -227,6 +229,14 @@ def _work(runner: Runner) -> None:
     # Kept in `runner.error`, and raised where somebody waits for the run.
     except BaseException:  # noqa: BLE001
         return
+
+
+def _abandon(runner: Runner, thread: threading.Thread) -> None:
+    """Remove the folder of a run that nobody holds any more. While it goes on, it would make files there anew."""
+    runner.request_stop(drain=False)
+    if thread is not threading.current_thread():
+        thread.join(_LONGEST_ABANDON)
+    shutil.rmtree(runner.folder.path, ignore_errors=True)
 
 
 def _feed(runner: Runner, feed: Feed) -> None:
