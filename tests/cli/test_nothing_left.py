@@ -1,14 +1,17 @@
-"""Commands that end, by an error and by Ctrl-C in the middle of a job, leave no temporary folder: processes, real Spark."""
+"""Commands that end, by an error and by Ctrl-C in the middle of a job, leave no temporary folder: with real Spark."""
 
-import os
 import signal
 import subprocess
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from cli.conftest import PROGRAM, Call
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
@@ -30,56 +33,56 @@ def judged(v):
 d = auroral.diagram("d", bucket="1s")
 d.input("s", "ts long, v long", stime="ts", unit="s").map("m", {{"v": "judged(v)"}}).output()
 """
-RUN = ("run", "d.py", "--input", "s=s.csv", "--output", "m=m.csv")
-BATCH = ("batch", "d.py", "--input", "s=s.csv", "--output", "m=m.csv")
+ROWS = ("--input", "s=s.csv", "--output", "m=m.csv")
 
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary folders are made, by this process and by others."""
     (tmp_path / "d.py").write_text(SLOW_OR_FAILS.format(place=str(tmp_path)))
     (tmp_path / "s.csv").write_text("ts,v\n" + "".join(f"{at},{at}\n" for at in range(500)))
     place = tmp_path / "temporary"
     place.mkdir()
     monkeypatch.setenv("TMPDIR", str(place))
+    monkeypatch.setattr("tempfile.tempdir", str(place))
     return place
+
+
+@pytest.fixture
+def shared(auroral: Call, spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> Call:
+    """The program in this process, with the session of all tests."""
+    for command in ("run", "batch", "verify"):
+        monkeypatch.setattr(f"auroral.commands.{command}.session_for", lambda *_, **__: spark)
+    return auroral
 
 
 def left(temporary: Path) -> list[str]:
     return [path.name for path in temporary.glob("auroral-*")]
 
 
-def interrupted(folder: Path, number: int, *arguments: str) -> int:
-    """The exit code of a command that is interrupted once its job has begun."""
-    (folder / "began").unlink(missing_ok=True)
+def test_after_errors(shared: Call, tmp_path: Path, temporary: Path) -> None:
+    ran = shared("run", "d.py", *ROWS, "--folder", "r")
+    assert ran.code == 0 and left(temporary) == [], ran.err
+    (tmp_path / "fail").touch()
+    for command in (("verify", "r"), ("batch", "d.py", *ROWS[:2]), ("run", "d.py", *ROWS[:2], "--folder", "r2")):
+        failed = shared(*command)
+        assert failed.code == 1 and "as it was told" in failed.err, failed.err
+        assert left(temporary) == [], command
+
+
+def test_after_ctrl_c_in_the_middle_of_a_job(shared: Call, tmp_path: Path, temporary: Path) -> None:
+    assert shared("run", "d.py", *ROWS, "--folder", "r").code == 0
+    (tmp_path / "slow").touch()
     with subprocess.Popen(
-        [*PROGRAM, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [*PROGRAM, "verify", "r"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
         for _ in range(1200):
-            if (folder / "began").exists() or process.poll() is not None:
+            if (tmp_path / "began").exists() or process.poll() is not None:
                 break
             threading.Event().wait(0.1)
-        process.send_signal(number)
+        within = left(temporary)
+        process.send_signal(signal.SIGINT)
         said, _ = process.communicate(timeout=60)
-    assert (folder / "began").exists(), said
-    return process.returncode
-
-
-def test_after_errors_and_interrupts(process: Call, tmp_path: Path, temporary: Path) -> None:
-    ran = process(*RUN, "--folder", "r")
-    assert ran.code == 0 and left(temporary) == [], ran.err
-
-    (tmp_path / "slow").touch()
-    assert interrupted(tmp_path, signal.SIGINT, "verify", "r") == 130
+    assert process.returncode == 130 and "Traceback" not in said, said
+    assert [name[:15] for name in within] == ["auroral-verify-"]
     assert left(temporary) == []
-    (tmp_path / "m.csv").unlink()
-    (tmp_path / "m.csv.commit").unlink()
-    assert interrupted(tmp_path, signal.SIGTERM, *BATCH) == 130
-    assert left(temporary) == [] and not (tmp_path / "m.csv").exists()
-    (tmp_path / "slow").unlink()
-
-    (tmp_path / "fail").touch()
-    for command in (("verify", "r"), BATCH, ("check", "--determinism", "d.py"), (*RUN, "--folder", "r2")):
-        failed = process(*command)
-        assert failed.code == 1 and "as it was told" in failed.err + failed.out, failed.err
-        assert left(temporary) == [], command
-    assert os.path.exists(tmp_path / "r2/run.json"), "it can be resumed"
