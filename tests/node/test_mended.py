@@ -1,5 +1,6 @@
 """A function that was mended goes on in the same run: stored, and noted from which stime on it holds."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -259,7 +260,11 @@ sys.stdout.write(function_words(d.check()))
 def test_words_of_functions_are_the_same_in_every_process() -> None:
     found = {
         subprocess.run(
-            [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
+            [sys.executable, "-c", PROGRAM],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("1", "2")
     }
