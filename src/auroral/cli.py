@@ -58,6 +58,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _told(error: BaseException, args: argparse.Namespace) -> int:
     """Say what happened, without a traceback unless it was asked for; gives the exit code."""
+    if _interrupted(error):
+        say("stopped", sys.stderr)
+        return _with_traceback(args.debug, INTERRUPTED)
     match error:
         case WrongUse():
             say_problems("error", problems_of(error), sys.stderr)
@@ -72,13 +75,17 @@ def _told(error: BaseException, args: argparse.Namespace) -> int:
             # Whoever read our output has seen enough, as with `| head`; nothing more can be written there.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return FINE
-        case KeyboardInterrupt():
-            say("stopped", sys.stderr)
-            return _with_traceback(args.debug, INTERRUPTED)
     say(f"error: this should not happen: {type(error).__name__}: {error}", sys.stderr)
     say(f"    next: see where with auroral {args.command} ... --debug, and report it", sys.stderr)
     _tell_of_spark()
     return _with_traceback(args.debug, WRONG_INPUT)
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether this is Ctrl-C, or what came of it: the first thing asked of Spark afterwards gets the cancelled job's error."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _tell_of_spark() -> None:

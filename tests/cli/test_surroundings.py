@@ -124,6 +124,21 @@ def test_sigterm_ends_a_command_as_ctrl_c_does(auroral: Call, temporary: Path, m
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
+def test_what_ctrl_c_makes_of_a_job_is_not_told_as_a_failure(auroral: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(_: object) -> int:
+        try:
+            try:
+                raise KeyboardInterrupt
+            finally:
+                raise RuntimeError("Job 7 cancelled as part of cancellation of all jobs")
+        except Exception as error:
+            raise spark.failed_in_spark("the batch run", error) from error
+
+    monkeypatch.setattr("auroral.commands.verify.run", run)
+    ended = auroral("verify", "somewhere")
+    assert (ended.code, ended.err) == (130, "stopped\n")
+
+
 @pytest.mark.usefixtures("stub_spark")
 def test_columns_too_many_are_warned_of_once_and_in_our_words(auroral: Call, tmp_path: Path) -> None:
     write_live(tmp_path, "ts,v,colour", "1,2,red", "5,3,blue")
