@@ -1,15 +1,24 @@
-"""One Spark session for all tests that need one: starting it takes seconds."""
+"""One Spark session for all tests that need one: starting it takes seconds. And the same sources in every process."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
+import auroral
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# Programs that tests start, in whatever folder, use the sources that these tests use.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(Path(auroral.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+)
 
 # For `make test-fast`; `make test` and CI draw as many examples as each test says.
 settings.register_profile("fast", max_examples=15)

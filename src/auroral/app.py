@@ -14,11 +14,10 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from auroral.edge.files import InputSpecError
+from auroral.edge.pacing import InputSpecError, absolute
 from auroral.engine.session import DEFAULT_MASTER, cancel_job_group, set_job_group, start_session
 from auroral.model.builder import DiagramBuilder, check
 from auroral.model.checking import Checked
@@ -32,7 +31,6 @@ from auroral.node.pruning import Pruned, prune_folder
 from auroral.node.report import Report
 from auroral.node.runfolder import RunFolder
 from auroral.node.runner import Runner
-from auroral.node.userfiles import judged_files
 from auroral.node.verify import verify_folder
 from auroral.node.whole import Batch, run_whole
 
@@ -70,8 +68,7 @@ def run(
     """
     checked = _checked(diagram)
     inputs = dict(inputs or {})
-    # Absolute: the run may be resumed, and its files judged, from another folder.
-    wanted = {stream: _absolute(os.fspath(path)) for stream, path in (outputs or {}).items()}
+    wanted = {stream: absolute(os.fspath(path)) for stream, path in (outputs or {}).items()}
     _check_names(checked, inputs, wanted)
     if folder is None or not (Path(folder) / "run.json").exists():
         for source in checked.diagram.inputs:
@@ -139,9 +136,8 @@ def verify(
     """
     path = Path(folder)
     # Before Spark is started for nothing.
-    folder_of_run = RunFolder.look(path)
-    report = verify_folder(session or start_session(master), path, since_last)
-    return replace(report, files=judged_files(folder_of_run))
+    RunFolder.look(path)
+    return verify_folder(session or start_session(master), path, since_last)
 
 
 def prune(folder: str | os.PathLike[str]) -> Pruned:
@@ -160,10 +156,6 @@ def _checked(diagram: Diagram | DiagramBuilder | Checked) -> Checked:
 def _check_names(checked: Checked, inputs: Inputs, outputs: Mapping[str, str]) -> None:
     refuse_unknown("input", inputs, [i.stream for i in checked.diagram.inputs])
     refuse_unknown("output", outputs, [o.stream for o in checked.diagram.outputs])
-
-
-def _absolute(path: str) -> str:
-    return path if path == "-" else os.path.abspath(path)
 
 
 def _place(folder: str | os.PathLike[str] | None, undo: ExitStack) -> Path:

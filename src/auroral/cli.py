@@ -14,7 +14,8 @@ from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 
 from auroral.commands import batch, check, demo, explain, prune, run, verify
-from auroral.commands.spark import clear_logs
+from auroral.commands.interrupts import ended_by_sigterm
+from auroral.commands.spark import SparkFailed, forget_said, last_said
 from auroral.commands.terminal import (
     FINE,
     WRONG_INPUT,
@@ -45,20 +46,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.command is None:
         parser.print_help()
         return FINE
-    failed = False
     with own_warnings():
         try:
-            code = int(args.run(args))
+            with ended_by_sigterm():
+                return int(args.run(args))
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001  each is told in words
-            failed = isinstance(error, Exception) and not isinstance(error, BrokenPipeError)
-            code = _told(error, args)
-    for log in clear_logs(keep=failed):
-        say(f"what Spark said is in {log}", sys.stderr)
-    return code
+            return _told(error, args)
+        finally:
+            forget_said()
 
 
 def _told(error: BaseException, args: argparse.Namespace) -> int:
     """Say what happened, without a traceback unless it was asked for; gives the exit code."""
+    if _interrupted(error):
+        say("stopped", sys.stderr)
+        return _with_traceback(args.debug, INTERRUPTED)
     match error:
         case WrongUse():
             say_problems("error", problems_of(error), sys.stderr)
@@ -66,17 +68,31 @@ def _told(error: BaseException, args: argparse.Namespace) -> int:
             return _with_traceback(args.debug, WRONG_USE)
         case AuroralError():
             say_problems("error", problems_of(error), sys.stderr)
+            if isinstance(error, SparkFailed):
+                _tell_of_spark()
             return _with_traceback(args.debug, WRONG_INPUT)
         case BrokenPipeError():
             # Whoever read our output has seen enough, as with `| head`; nothing more can be written there.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return FINE
-        case KeyboardInterrupt():
-            say("stopped", sys.stderr)
-            return _with_traceback(args.debug, INTERRUPTED)
     say(f"error: this should not happen: {type(error).__name__}: {error}", sys.stderr)
     say(f"    next: see where with auroral {args.command} ... --debug, and report it", sys.stderr)
+    _tell_of_spark()
     return _with_traceback(args.debug, WRONG_INPUT)
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether this is Ctrl-C, or what came of it: the first thing asked of Spark afterwards gets the cancelled job's error."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def _tell_of_spark() -> None:
+    if lines := last_said():
+        say("what Spark said last:", sys.stderr)
+        for line in lines:
+            say(f"    {line}", sys.stderr)
 
 
 def make_parser() -> argparse.ArgumentParser:

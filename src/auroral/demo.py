@@ -1,7 +1,7 @@
 """The demonstration: connection records of three sites, and the hosts among them that scan ports.
 
-The diagram is the reference query of the Borealis thesis. Records of three sites are merged; of each source, the
-connections and the distinct ports over a sliding window are counted; a host that exceeds both thresholds is an alert.
+The diagram is in `netmon`. Records of three sites are merged; of each source, the connections and the distinct ports over
+a sliding window are counted; a host that exceeds both thresholds is an alert.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from auroral.model.builder import DiagramBuilder, diagram
+from auroral.netmon import SITES, netmon
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from auroral.app import App
 
-SITES = ("oslo", "bern", "lima")
-RECORD = "ts timestamp, src string(15), dst string(15), port int"
 RATE = 200
 """Ordinary connections a second at each site."""
 TICK = 0.2
@@ -34,38 +32,23 @@ WARM_UP_AT = 1_700_000_000_000_000
 _PORTS = (22, 25, 53, 80, 123, 443, 993)
 
 INTRODUCTION = """\
-Records of three sites (oslo, bern, lima) -> union -> connections of each source over 4 s, every second -> more than 60
-                                                   -> distinct ports of each source over 4 s           -> more than 20
+Records of three sites (oslo, bern, lima) -> union -> connections of each source over 4 s, every second -> more than 20
+                                                   -> distinct ports of each source over 4 s           -> more than 10
                                                    -> both, joined on the source: alerts
 A quarter of the way in, a host begins to scan ports. Starting Spark and warming it up ..."""
-
-
-def demo_diagram() -> DiagramBuilder:
-    netmon = diagram("netmon", bucket="1s")
-    oslo, bern, lima = (netmon.input(site, RECORD, stime="ts") for site in SITES)
-    records = oslo.union("records", bern, lima)
-    busy = records.aggregate("per source", {"connections": "count()"}, window="4s", advance="1s", by=["src"]).filter(
-        "busy", "connections > 60"
-    )
-    scanning = records.aggregate(
-        "ports of source", {"ports": "count_distinct(port)"}, window="4s", advance="1s", by=["src"]
-    ).filter("scanning", "ports > 20")
-    columns = {"src": "left.src", "connections": "left.connections", "ports": "right.ports"}
-    busy.join("alerts", scanning, on="left.src = right.src", within="500ms", columns=columns).output(availability="3s")
-    return netmon
 
 
 def start(session: SparkSession, folder: Path) -> App:
     from auroral.app import run
 
-    return run(demo_diagram(), folder=folder, session=session)
+    return run(netmon, folder=folder, session=session)
 
 
 def warm_up(session: SparkSession) -> None:
     """The first jobs of a JVM take seconds; done once on a few rows, the demonstration starts at its own pace."""
     from auroral.app import run
 
-    with run(demo_diagram(), session=session) as app:
+    with run(netmon, session=session) as app:
         for site in SITES:
             app.push(site, traffic(Random(0), 20, WARM_UP_AT, WARM_UP_AT + 2_000_000))
         app.close()

@@ -56,7 +56,7 @@ def test_json(auroral: Call, tmp_path: Path) -> None:
     assert (good["ok"], good["runs"], good["class"], good["bucket_us"]) == (True, True, "window", 1_000_000)
     boxes = {box["name"]: box for box in good["boxes"]}
     assert boxes["connections"]["inputs"][0] == {"stream": "oslo", "required": False}
-    assert boxes["per source"]["horizon_buckets"] == 11
+    assert boxes["per source"]["horizon_buckets"] == 5
     assert [p["line"] for p in bad["problems"]] == [6, 7]
     assert set(bad["problems"][0]) == {"what", "file", "line", "element", "allowed", "next"}
 

@@ -1,6 +1,10 @@
 """What the program meets and leaves around it: no Java, Spark's log, warnings about data, machines that listen."""
 
 import json
+import os
+import signal
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -61,22 +65,21 @@ def test_without_java_the_whole_message_and_nothing_else(
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "left"),
+    ("error", "code", "told"),
     [
-        (None, 0, 0),
-        (None, 1, 0),
-        (AuroralError("it went wrong"), 1, 1),
-        (KeyError(1), 1, 1),
-        (KeyboardInterrupt(), 130, 0),
+        (None, 0, False),
+        (None, 1, False),
+        (AuroralError("it went wrong"), 1, False),
+        (spark.SparkFailed("Spark went wrong"), 1, True),
+        (KeyError(1), 1, True),
+        (KeyboardInterrupt(), 130, False),
     ],
 )
-def test_sparks_log_stays_only_after_a_failure_and_is_named(
-    error: BaseException | None, code: int, left: int, auroral: Call, temporary: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_spark_said_is_shown_only_where_it_failed_and_nothing_is_left_of_it(
+    error: BaseException | None, code: int, told: bool, auroral: Call, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def start(*_: object, **__: object) -> object:
-        import os
-
-        os.write(2, b"the JVM speaks\n")
+        os.write(2, b"".join(b"the JVM speaks %d\n" % line for line in range(10_000)))
         return object()
 
     def run(_: object) -> int:
@@ -88,12 +91,13 @@ def test_sparks_log_stays_only_after_a_failure_and_is_named(
     monkeypatch.setattr(spark, "start_session", start)
     monkeypatch.setattr("auroral.commands.verify.run", run)
     ended = auroral("verify", "somewhere")
-    logs = list(temporary.rglob("spark.log"))
-    assert (ended.code, len(logs), len(list(temporary.iterdir()))) == (code, left, left)
-    assert all(f"what Spark said is in {log}" in ended.err for log in logs)
+    assert ended.code == code
+    assert ("what Spark said last:\n    the JVM speaks 9970\n" in ended.err) is told
+    assert ended.err.endswith("the JVM speaks 9999\n") is told
+    assert list(temporary.iterdir()) == []
 
 
-def test_an_empty_log_is_not_kept(auroral: Call, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spark_that_says_nothing(auroral: Call, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def start(*_: object, **__: object) -> object:
         raise OSError("no route to host")
 
@@ -102,7 +106,37 @@ def test_an_empty_log_is_not_kept(auroral: Call, temporary: Path, monkeypatch: p
     ended = auroral("verify", "somewhere")
     assert ended.code == 1
     assert "Spark does not start on spark://nowhere:1: OSError: no route to host" in ended.err
+    assert "what Spark said last" not in ended.err
     assert list(temporary.iterdir()) == []
+
+
+def test_sigterm_ends_a_command_as_ctrl_c_does(auroral: Call, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(_: object) -> int:
+        with tempfile.TemporaryDirectory(prefix="auroral-"):
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(20)
+        return 0
+
+    monkeypatch.setattr("auroral.commands.verify.run", run)
+    ended = auroral("verify", "somewhere")
+    assert (ended.code, ended.err) == (130, "stopped\n")
+    assert list(temporary.iterdir()) == []
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_what_ctrl_c_makes_of_a_job_is_not_told_as_a_failure(auroral: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(_: object) -> int:
+        try:
+            try:
+                raise KeyboardInterrupt
+            finally:
+                raise RuntimeError("Job 7 cancelled as part of cancellation of all jobs")
+        except Exception as error:
+            raise spark.failed_in_spark("the batch run", error) from error
+
+    monkeypatch.setattr("auroral.commands.verify.run", run)
+    ended = auroral("verify", "somewhere")
+    assert (ended.code, ended.err) == (130, "stopped\n")
 
 
 @pytest.mark.usefixtures("stub_spark")

@@ -93,6 +93,31 @@ def test_ctrl_c_leaves_a_run_that_goes_on(process: Call, tmp_path: Path) -> None
     assert process("verify", "r").code == 0
 
 
+def test_rows_on_standard_input_are_evaluated_as_they_come(process: Call, tmp_path: Path) -> None:
+    (tmp_path / "d.py").write_text(
+        "import auroral\nd = auroral.diagram('d', bucket='1s')\n"
+        "d.input('s', 'ts long, v long', stime='ts', unit='s').filter('f', 'v % 2 == 0').output()\n"
+    )
+    command = [*PROGRAM, "run", "d.py", "--input", "s=-", "--output", "f=f.csv", "--folder", "r", "--json"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=dict(os.environ)
+    ) as running:
+        assert running.stdin is not None and running.stdout is not None
+        running.stdin.write("".join(f'{{"ts": {at}, "v": {at}}}\n' for at in range(10)))
+        running.stdin.flush()
+        # While the pipe is open: the first rows are final before the others are there.
+        until(running.stdout, '"frontier": 9000000')
+        assert lines(tmp_path / "f.csv")[1:] == [f"{at}000000,{at},{at}" if at else "0,0,0" for at in range(0, 9, 2)]
+        running.stdin.write("".join(f'{{"ts": {at}, "v": {at}}}\n' for at in range(10, 14)) + "no row\n")
+        running.stdin.close()
+        end = json.loads(running.stdout.read().splitlines()[-1])
+    assert running.returncode == 0 and end["finished"]
+    assert (end["rows_in"], end["rows_out"]) == (14, {"f": 7})
+    assert len(lines(tmp_path / "f.csv")) == 8
+    proved = process("verify", "r")
+    assert proved.code == 0 and "input s: rows read = logged + left out (1 refused): 15" in proved.out, proved.out
+
+
 def test_a_second_ctrl_c_does_not_wait_for_the_job(process: Call, tmp_path: Path) -> None:
     (tmp_path / "d.py").write_text(SLOW)
     (tmp_path / "s.csv").write_text("ts,v\n" + "".join(f"{at},{at}\n" for at in range(1000)))

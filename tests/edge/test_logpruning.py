@@ -9,7 +9,7 @@ import pytest
 
 from auroral.edge import sourcelog
 from auroral.edge.ledger import Reason
-from auroral.edge.logpruning import prune_log
+from auroral.edge.logpruning import Removed, prune_log
 from auroral.edge.records import DamagedSegment
 from auroral.edge.sourcelog import SourceLog
 from edge.test_sourcelog import SCHEMA, fill, stimes
@@ -36,7 +36,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def prune(folder: Path, below: int, records: int = 10**6) -> int:
+def prune(folder: Path, below: int, records: int = 10**6) -> Removed:
     return prune_log(folder, SCHEMA, "s", below, records)
 
 
@@ -52,9 +52,9 @@ def test_rows_from_there_on_and_all_sums_stay(log: Path) -> None:
     whole = reading(log)
     wanted, numbers = whole.read(105), [p.number for p in whole.parts(105)]
     history = list(whole.history())
-    freed = prune(log, 105)
+    removed = prune(log, 105)
     pruned = reading(log)
-    assert freed > 0
+    assert removed.rows == 105 and removed.bytes > 0
     assert pruned.state == whole.state and pruned.state.ledger.count("s", Reason.LATE) == 3
     assert pruned.read(105).equals(wanted)
     assert min(stimes(pruned.read())) == 105, "the record of 105 to 109 is the first one"
@@ -65,7 +65,7 @@ def test_rows_from_there_on_and_all_sums_stay(log: Path) -> None:
     states = [state for state, _ in pruned.history()]
     assert states == [state for state, header in history if header.number >= pruned.base.first]
     assert "000001.seg" not in names(log)
-    assert prune(log, 105) == 0
+    assert prune(log, 105) == Removed(0, 0)
 
 
 def test_at_most_so_many_records_go(log: Path) -> None:

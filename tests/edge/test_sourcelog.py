@@ -270,7 +270,7 @@ def test_one_writer_many_readers(tmp_path: Path) -> None:
             reader.refresh()
             assert stimes(reader.read()) == [0, 1, 2, 3, 4]
             assert reader.state == log.state
-            with pytest.raises(SourceLogError, match="reading"):
+            with pytest.raises(ValueError, match="reading"):
                 fill(reader, 5, 1)
     SourceLog.open(tmp_path, SCHEMA).close()
 

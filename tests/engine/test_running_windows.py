@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from decimal import Decimal
 from itertools import pairwise
 from random import Random
 
@@ -20,13 +21,13 @@ from engine.evaluators import assert_same, by_buckets, by_reference, shown, sour
 from engine.test_slices import RANGES, cells_of, slicings
 
 SECOND = 1_000_000
-SUMS = {"n": "count()", "nx": "count(x)", "s": "sum(x)", "a": "avg(x)", "t": "sum(i)", "m": "avg(i)"}
+SUMS = {"n": "count()", "nx": "count(x)", "s": "sum(x)", "a": "avg(x)", "t": "sum(i)", "m": "avg(i)", "d": "sum(d)"}
 HUGE = (1e300, -1e300, 2.0**60, 1e-200)
 
 
 def checked(functions, **window):
     net = au.diagram("running", bucket="1s")
-    stream = net.input("in", "ts timestamp, k string, x double, i long", stime="ts")
+    stream = net.input("in", "ts timestamp, k string, x double, i long, d decimal(38,2)", stime="ts")
     stream.aggregate("load", functions, by=["k"], **window).output()
     return check(net.build())
 
@@ -41,7 +42,8 @@ def random_rows(random, seconds, values):
             stime = second * SECOND + random.randrange(SECOND)
             key = random.choice(["a", "b", None, f"{second // 4}"])
             whole = random.choice([None, 0, 7, -(2**63), 2**63 - 1])
-            found.append((stime, key, random.choice([None, *values]), whole))
+            wide = random.choice([None, Decimal("0.01"), Decimal(9 * 10**35), Decimal(-(10**35))])
+            found.append((stime, key, random.choice([None, *values]), whole, wide))
     return [
         Row(stime, (None, *values), (seq,)) for seq, (stime, *values) in enumerate(sorted(found, key=lambda r: r[0]))
     ]
@@ -120,7 +122,7 @@ def test_other_cuts_and_large_jobs_between(spark, tmp_path, went_on):
 @pytest.mark.spark
 def test_a_stable_window_does_not_go_on_from_a_tentative_one(spark, tmp_path):
     diagram = checked({"n": "count()", "s": "sum(x)"}, window="8s", advance="1s")
-    rows = [Row(second * SECOND, (None, "a", 1.5, 1), (second,)) for second in range(12)]
+    rows = [Row(second * SECOND, (None, "a", 1.5, 1, None), (second,)) for second in range(12)]
     engine = Engine(spark, diagram, tmp_path)
 
     def offered(second, version, given):

@@ -18,7 +18,8 @@ from auroral.model.boxes.stateless import Delay, Filter, Map, Union
 from auroral.model.checking import Checked, check
 from auroral.model.diagram import Box, Diagram, Input, Output, Query, Stamp
 from auroral.model.errors import DiagramError, Place, Problem
-from auroral.model.schema import schema
+from auroral.model.schema import Field, Schema, schema
+from auroral.model.types import LONG
 from auroral.model.windows import (
     Alignment,
     EventTimeWindow,
@@ -335,6 +336,27 @@ def test_the_order_of_boxes_is_topological():
 def test_unread_streams_are_a_warning():
     (warning,) = check(one(Delay(0))).warnings
     assert warning.what == "stream 'o0' is read by no box and is no output"
+
+
+def test_control_streams_are_the_systems_own():
+    boxes = (Box("u", SUnion(100), ("s", "s"), ("c", "d")), Box("o", SOutput(), ("d",), ("c2", "out")))
+    assert check(diagram(*boxes, outputs=(Output("out"),))).warnings == ()
+    (warning,) = check(diagram(*boxes)).warnings
+    assert warning.what == "stream 'out' is read by no box and is no output"
+
+
+@pytest.mark.parametrize("name", ["", "__a", "a\nb", "a${b}"])
+def test_what_is_wrong_with_a_name_says_what_to_do(name: str):
+    with pytest.raises(DiagramError) as refused:
+        Schema((Field(name, LONG),))
+    assert all(found.allowed and found.next_step for found in refused.value.problems)
+    if "\n" in name:
+        spec = Delay(0)
+        with pytest.raises(DiagramError) as refused:
+            check(diagram(Box(name, spec, ("s",), ("o",)), Box("b", spec, ("s",), (name,)), outputs=(Output("o"),)))
+        found = [problem for problem in refused.value.problems if "control characters" in problem.what]
+        assert [problem.what.split()[0] for problem in found] == ["stream", "box"]
+        assert all(problem.allowed and problem.next_step for problem in found)
 
 
 @pytest.mark.parametrize(

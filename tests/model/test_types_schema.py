@@ -174,7 +174,7 @@ def test_types_of_arrow_that_would_lose_something_are_refused(arrow):
         ("a array<int, long>, b int", 1, "array or nested"),
         ({"a": 3}, 1, "3 is not a field type"),
         ({3: "int"}, 1, "the name of a field is a string"),
-        ({"": "int"}, 1, "reserved"),
+        ({"": "int"}, 1, "a field has no name"),
         (3, 1, "is not a schema"),
         (None, 1, "is not a schema"),
         (["a int"], 1, "is not a schema"),

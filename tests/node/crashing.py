@@ -1,15 +1,18 @@
 """Run as a program: a run that ends at one call after the other that changes the disk, and is resumed each time.
 
 Every life of the run is a forked child; the parent does nothing but fork, so that no thread is lost on the way. What
-differs from the run that was never interrupted is printed as JSON.
+differs from the run that was never interrupted is printed as JSON. There are two ways to live: reading a file, with
+snapshots of fold state; and being verified and pruned half way.
 """
 
 import json
 import os
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,12 +24,14 @@ import pyarrow.dataset  # noqa: F401
 import pyarrow.parquet as pq
 
 import auroral
+from auroral.edge.files import read_batches
 from auroral.model.checking import Checked
 from auroral.node import feeds
+from auroral.node.pruning import prune_folder
 from auroral.node.ranges import Limits
 from auroral.node.runfolder import RunFolder
 from auroral.node.runner import Runner
-from node.running import B, PassOn
+from node.running import B, PassOn, verified
 
 CALLS = ("pwrite", "replace", "fsync", "ftruncate", "truncate", "unlink")
 CRASHED = 77
@@ -51,13 +56,17 @@ def write_input(path: Path) -> None:
     path.write_text("\n".join([*lines[:8], '{"ts": "x"}', *lines[8:13], "garbage", *lines[13:]]) + "\n")
 
 
-def live(place: Path, data: Path) -> None:
+def started(place: Path, data: Path) -> tuple[Runner, PassOn]:
+    outputs = {"out": f"{place}-out.csv", "out2": f"{place}-out2.parquet"}
+    folder = RunFolder.claim(place, checked(), {"s": str(data)}, outputs, False)
+    engine = PassOn(outputs=("out", "out2"), fields=FIELDS)
+    return Runner(folder, lambda: engine, outputs, clock=lambda: 0, snapshot_buckets=2), engine
+
+
+def live_with_file(place: Path, data: Path) -> None:
     """One life of the run, in one thread: each batch that is logged is followed by a step of the evaluation."""
     feeds.BATCH_ROWS = 6
-    folder = RunFolder.claim(place, checked(), {"s": str(data)}, {}, False)
-    outputs = {"out": f"{place}-out.csv", "out2": f"{place}-out2.parquet"}
-    engine = PassOn(outputs=("out", "out2"), fields=FIELDS)
-    runner = Runner(folder, lambda: engine, outputs, clock=lambda: 0, snapshot_buckets=2)
+    runner, engine = started(place, data)
     runner.limits = Limits(B, 2 * B, B, most_buckets=2, folds=True)
     feed = feeds.make_feed(runner.sources["s"], str(data), runner.clock)
     runner._rebuild(engine)
@@ -69,6 +78,28 @@ def live(place: Path, data: Path) -> None:
     feed.run(threading.Event(), step)
     runner._make_evaluator = lambda: PassOn(outputs=("out", "out2"), fields=FIELDS)
     runner.run()
+
+
+def live_and_prune(place: Path, data: Path) -> None:
+    """One life of the run: the first batches are evaluated, verified and pruned, then the others come."""
+    batches = list(read_batches(data, checked().diagram.inputs[0].schema, batch_rows=3))
+    for part in (batches[:4], batches[4:]):
+        runner, _ = started(place, data)
+        runner.limits = replace(runner.limits, most_buckets=2)
+        source = runner.sources["s"]
+        for batch in part:
+            if source.state.rows_read < batch.end:
+                source.take(batch.rows, 0, batch.refused, batch.end)
+        if part[-1] is batches[-1]:
+            source.end()
+        runner.request_stop()
+        runner.run()
+        report = verified(place, since_last=True)
+        assert report.ok, report.text
+        prune_folder(place)
+
+
+LIVES = {"file": live_with_file, "pruned": live_and_prune}
 
 
 def result(place: Path) -> list[Any]:
@@ -116,8 +147,9 @@ def child(work: Callable[[], None]) -> int:
     os._exit(0)
 
 
-def one_life(place: Path, data: Path, point: int, torn: bool) -> int:
+def one_life(place: Path, data: Path, live: Callable[[Path, Path], None], point: int, torn: bool) -> int:
     def work() -> None:
+        tempfile.tempdir = str(data.parent)
         count = crash_at(point, torn)
         live(place, data)
         place.with_name(place.name + "-result.json").write_text(json.dumps([result(place), count[0]]))
@@ -129,26 +161,28 @@ def found(place: Path) -> Any:
     return json.loads(place.with_name(place.name + "-result.json").read_text())
 
 
-def main(base: Path, points: int) -> None:
-    data = base / "s.jsonl"
+def main(base: Path, points: int, name: str) -> None:
+    data, live = base / "s.jsonl", LIVES[name]
     write_input(data)
     # Here, and not again in every child.
     checked()
-    assert one_life(base / "whole", data, -1, False) == 0
+    assert one_life(base / "whole", data, live, -1, False) == 0
     expected, calls = found(base / "whole")
     wrong = []
     tried = sorted({1 + i * (calls - 1) // (points - 1) for i in range(points)})
     for number, point in enumerate(tried):
         place, torn = base / f"at-{point}", number % 2 == 1
-        codes = [one_life(place, data, point, torn)]
+        codes = [one_life(place, data, live, point, torn)]
         if number % 4 == 0:
             # Resuming may be cut off as well.
-            codes.append(one_life(place, data, 1 + point * 7 % 23, torn))
-        codes.append(one_life(place, data, -1, False))
+            codes.append(one_life(place, data, live, 1 + point * 7 % 23, torn))
+        codes.append(one_life(place, data, live, -1, False))
         if codes[0] != CRASHED or codes[-1] != 0 or found(place)[0] != expected:
             wrong.append({"point": point, "torn": torn, "codes": codes})
-    sys.stdout.write(json.dumps({"calls": calls, "tried": len(tried), "rows": len(expected[1]), "wrong": wrong}))
+    pruned = (base / "whole/sources/s/pruned.json").exists()
+    report = {"calls": calls, "tried": len(tried), "rows": len(expected[1]), "pruned": pruned, "wrong": wrong}
+    sys.stdout.write(json.dumps(report))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

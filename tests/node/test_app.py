@@ -1,5 +1,6 @@
 """The handle of a run: pushing, subscribing, stopping and failing, with an engine that only passes rows on."""
 
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -93,6 +94,53 @@ def test_a_failing_iterable_fails_the_run(tmp_path: Path) -> None:
     again = start(tmp_path / "run", given=iter([{"ts": 0, "v": 1}, {"ts": 7, "v": 2}]))
     again.await_termination()
     assert again.table("out").column("v").to_pylist() == [1, 2]
+
+
+def test_what_an_input_fails_with_while_the_run_stops_is_noted(tmp_path: Path) -> None:
+    began, failed = threading.Event(), threading.Event()
+
+    def items() -> Iterator[dict[str, int]]:
+        yield {"ts": 100, "v": 1}
+        yield {"ts": 3 * B, "v": 2}
+        while app.status.state is not State.STOPPING:
+            threading.Event().wait(0.01)
+        failed.set()
+        raise OSError("the line broke")
+
+    def job(lo: int, hi: int) -> None:
+        began.set()
+        assert failed.wait(20)
+
+    app = start(tmp_path / "run", PassOn(before=job), items())
+    assert began.wait(20)
+    app.stop()
+    assert app.status.state is State.STOPPED and app.exception is None
+    for _ in range(500):
+        if app.status.notes:
+            break
+        threading.Event().wait(0.01)
+    assert app.status.notes == ("input 's' failed while the run was stopping: OSError: the line broke",)
+
+
+def test_rows_that_come_after_the_stop_are_no_failure(tmp_path: Path) -> None:
+    given, ended = threading.Event(), threading.Event()
+
+    def items() -> Iterator[dict[str, int]]:
+        yield {"ts": 100, "v": 1}
+        given.set()
+        assert ended.wait(20)
+        yield {"ts": 200, "v": 2}
+
+    app = start(tmp_path / "run", given=items())
+    assert given.wait(20)
+    app.stop()
+    # As if it had come by the look at the stop just before.
+    app._runner.stopping.clear()
+    ended.set()
+    for thread in threading.enumerate():
+        if thread.name == "auroral-input-s":
+            thread.join(20)
+    assert app.status.notes == () and app.exception is None
 
 
 def test_a_list_is_not_taken_twice_after_a_stop(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Tables compared as multisets, bit for bit."""
 
+import struct
+
 import pyarrow as pa
 import pytest
 
@@ -20,6 +22,14 @@ def test_order_does_not_matter_and_nan_is_nan() -> None:
     two = table((2, 0.5, "c"), (1, None, "b"), (1, NAN, "a"))
     assert compare(one, two).equal
     assert compare(table(), table()).equal
+
+
+def test_other_bits_of_nan_are_no_difference() -> None:
+    (other,) = struct.unpack("<d", struct.pack("<q", 0x7FF8000000000001))
+    assert struct.pack("<d", other) != struct.pack("<d", NAN)
+    found = compare(table((1, NAN, "a"), (1, 1.0, "b")), table((1, other, "a"), (1, 2.0, "b")))
+    assert [(d.side, d.row) for d in found.first] == [("run", {"x": 1.0, "k": "b"}), ("batch", {"x": 2.0, "k": "b"})]
+    assert (found.only_run, found.only_batch) == (1, 1)
 
 
 def test_signs_of_zero_and_how_often_do_matter() -> None:

@@ -1,6 +1,7 @@
 """A function that was mended goes on in the same run: stored, and noted from which stime on it holds."""
 
-import json
+import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,10 +12,11 @@ import pytest
 
 import auroral
 from auroral.model.checking import Checked
+from auroral.node import storeddiagram
 from auroral.node.functionwords import function_words
 from auroral.node.runfolder import RunFolder, RunFolderError
 from auroral.node.runner import Runner
-from auroral.node.storeddiagram import load_diagram, replaced_notes
+from auroral.node.storeddiagram import load_diagram, pickled, replaced_notes
 from node.running import B, PassOn, rows
 
 FACTOR = 2
@@ -83,6 +85,28 @@ def test_mending_that_was_interrupted_keeps_the_first_functions(
     assert len(replaced_notes(tmp_path / "run")) == 1
 
 
+@pytest.mark.parametrize("before", ["diagram.pickle", "diagrams.json"])
+def test_mending_that_was_interrupted_and_taken_back_leaves_what_was(
+    before: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(tmp_path / "run")
+    replace = storeddiagram.replace_file
+
+    def cut(path: Path, content: bytes) -> None:
+        if path.name == before:
+            raise KeyboardInterrupt
+        replace(path, content)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storeddiagram, "replace_file", cut)
+        with pytest.raises(KeyboardInterrupt):
+            RunFolder.claim(tmp_path / "run", applied(mended), {}, {}, False)
+    RunFolder.claim(tmp_path / "run", applied(first), {}, {}, False).close()
+    assert function_words(load_diagram(tmp_path / "run")) == function_words(applied(first))
+    assert replaced_notes(tmp_path / "run") == []
+    assert not list((tmp_path / "run").glob("diagram-*"))
+
+
 def test_the_same_functions_are_not_stored_again(tmp_path: Path) -> None:
     begun(tmp_path / "run")
     before = (tmp_path / "run/diagram.pickle").read_bytes()
@@ -117,9 +141,110 @@ def test_functions_that_are_called_count_too(monkeypatch: pytest.MonkeyPatch) ->
     assert function_words(checked(lambda df: scaled(df))) != before
 
 
+def test_the_names_of_methods_are_not_those_of_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what a function reads is stored with it, so that only that may count."""
+    before = function_words(checked(lambda df: df.scaled(1)))
+    monkeypatch.setattr(sys.modules[__name__], "FACTOR", 3)
+    assert function_words(checked(lambda df: df.scaled(1))) == before
+
+
+CODE = """
+import functools
+from dataclasses import dataclass
+
+class Base:
+    def limit(self):
+        return BASE
+
+class Called(Base):
+    __slots__ = ("factor",)
+    def __init__(self, factor):
+        self.factor = factor
+    def __call__(self, df):
+        return df.where("v > METHOD").limit(self.shown + self.fixed(self.factor))
+    @property
+    def shown(self):
+        return PROPERTY
+    @staticmethod
+    def fixed(n):
+        return n * STATIC
+
+@dataclass
+class Data:
+    factor: int
+    def __call__(self, df):
+        return df.where("v > METHOD").limit(self.factor)
+
+def decorated(function):
+    @functools.wraps(function)
+    def around(df):
+        return HELD[0](df)
+    HELD = (function,)
+    return around
+
+@decorated
+def wrapped(df):
+    return df.limit(WRAPPED)
+
+@functools.lru_cache
+def cached(df):
+    return df.limit(CACHED)
+
+CYCLE = {"factor": FACTOR}
+CYCLE["me"] = [CYCLE]
+
+def uses_class(df):
+    return Called(FACTOR)(df)
+
+def uses_cycle(df):
+    return df.limit(CYCLE["factor"])
+
+called, data = Called(FACTOR), Data(FACTOR)
+method = called.__call__
+partial = functools.partial(uses_class)
+"""
+VALUES = {"BASE": 1, "METHOD": 2, "PROPERTY": 3, "STATIC": 4, "CACHED": 5, "WRAPPED": 6, "FACTOR": 7}
+USED = {
+    "called": {"BASE", "METHOD", "PROPERTY", "STATIC", "FACTOR"},
+    "method": {"BASE", "METHOD", "PROPERTY", "STATIC", "FACTOR"},
+    "uses_class": {"BASE", "METHOD", "PROPERTY", "STATIC", "FACTOR"},
+    "partial": {"BASE", "METHOD", "PROPERTY", "STATIC", "FACTOR"},
+    "data": {"METHOD", "FACTOR"},
+    "wrapped": {"WRAPPED"},
+    "cached": {"CACHED"},
+    "uses_cycle": {"FACTOR"},
+}
+
+
+def words_of(name: str, values: dict[str, int], stored: bool = False) -> str:
+    """The words of one function of a program with these values, also as a run's folder gives it back."""
+    code = CODE
+    for word, value in values.items():
+        code = code.replace(word, str(value))
+    program: dict[str, Any] = {"__name__": "a_program"}
+    exec(code, program)
+    found = checked(program[name])
+    return function_words(pickle.loads(pickled(found)) if stored else found)
+
+
+@pytest.mark.parametrize("name", USED)
+def test_code_counts_wherever_it_stands(name: str) -> None:
+    before = words_of(name, VALUES)
+    assert words_of(name, VALUES) == before
+    changed = {word for word in VALUES if words_of(name, VALUES | {word: 100}) != before}
+    assert changed == USED[name]
+
+
+# What is cached can be stored by its name alone.
+@pytest.mark.parametrize("name", sorted(set(USED) - {"cached"}))
+def test_a_stored_function_has_the_words_that_it_had(name: str) -> None:
+    assert words_of(name, VALUES, stored=True) == words_of(name, VALUES)
+
+
 PROGRAM = """
 import sys
 import auroral
+from auroral.node import storeddiagram
 from auroral.node.functionwords import function_words
 
 def helper(df):
@@ -135,17 +260,12 @@ sys.stdout.write(function_words(d.check()))
 def test_words_of_functions_are_the_same_in_every_process() -> None:
     found = {
         subprocess.run(
-            [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
+            [sys.executable, "-c", PROGRAM],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("1", "2")
     }
     assert len(found) == 1 and found != {""}
-
-
-def test_a_folder_from_before_functions_were_noted_is_taken_as_it_is(tmp_path: Path) -> None:
-    begun(tmp_path / "run")
-    path = tmp_path / "run/run.json"
-    stored = json.loads(path.read_text())
-    del stored["functions"]
-    path.write_text(json.dumps(stored))
-    RunFolder.claim(tmp_path / "run", applied(first), {}, {}, False).close()

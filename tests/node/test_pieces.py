@@ -14,7 +14,11 @@ import pytest
 
 import auroral
 from auroral.edge.records import DamagedSegment, Entry, encode, rows_from_bytes, rows_to_bytes, scan
+from auroral.engine.compile import compile_program
+from auroral.engine.scans import StateEdge
+from auroral.engine.statelog import StateLog
 from auroral.model.errors import AuroralError
+from auroral.node.compare import bitwise_rows
 from auroral.node.pieces import stretch_of
 from auroral.node.report import Report
 from auroral.node.runfolder import RunFolder
@@ -75,8 +79,9 @@ def bytes_in(folder: Path) -> int:
 def twice(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A run that was verified up to second 29, and then went on to second 41. Copy it before you change it."""
     folder = tmp_path_factory.mktemp("pieces") / "run"
-    go_on(spark, folder, 0, 18)
-    go_on(spark, folder, 18, 30)
+    go_on(spark, folder, 0, 22)
+    go_on(spark, folder, 22, 30)
+    shutil.copytree(folder / "state", folder.parent / "state at 30")
     report = auroral.verify(folder, spark)
     assert report.ok and report.since is None, report.text
     go_on(spark, folder, 30, 42)
@@ -112,12 +117,19 @@ def test_a_piece_gives_what_the_whole_gives(spark: "SparkSession", copy: Path) -
     assert "nothing is new" in again.text
 
 
-def test_the_state_of_folds_is_the_one_that_the_run_has(spark: "SparkSession", copy: Path) -> None:
+def test_the_state_of_folds_is_the_one_that_the_run_has(twice: Path, copy: Path) -> None:
     record = json.loads((copy / "verified.json").read_text())
-    assert record["state_at"] == (29 - 8) * S, "one horizon before what was verified"
-    state = pickle.loads((copy / "verified" / f"{record['state_at']}-{record['state']}.state").read_bytes())
-    ((name, (_, _, ((_, rows),))),) = state.items()
-    assert name == "so far@state" and rows.num_rows == 3
+    at = record["state_at"]
+    assert at == (29 - 8) * S, "one horizon before what was verified, where the run took a snapshot"
+    (edge,) = [edge for edge in compile_program(diagram().check()).kept if isinstance(edge, StateEdge)]
+
+    def state(dumped: bytes | None) -> list[tuple[Any, ...]]:
+        log = StateLog()
+        log.load(dumped or b"")
+        return sorted(bitwise_rows(log.read(edge, at)), key=str)
+
+    ours = state((copy / "verified" / f"{at}-{record['state']}.state").read_bytes())
+    assert len(ours) == 3 and ours == state(Snapshots(twice.parent / "state at 30").read(at))
 
 
 def change_output(folder: Path, stream: str, part: int) -> None:

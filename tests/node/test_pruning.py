@@ -1,25 +1,32 @@
 """`prune` on its own, without Spark: what it refuses, what it leaves, and that the run goes on from that."""
 
+import errno
+import fcntl
 import json
+import os
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import auroral
 from auroral.cli import main
-from auroral.edge.durable import InUse
+from auroral.edge.durable import InUse, StorageError
+from auroral.edge.logpruning import Removed
 from auroral.model.errors import AuroralError
 from auroral.node import pruning, verified
 from auroral.node.account import Account
 from auroral.node.outputlog import OutputLog
 from auroral.node.runfolder import RunFolder
 from auroral.node.standing import Standing
-from auroral.node.verified import Link, Logged, Verified, VerifiedError
+from auroral.node.verified import Link, VerifiedError
 from auroral.node.verifylock import verifying
 from node import test_kill
 from node.killing import child, kill_when
 from node.running import B, PassOn, rows, runner_in
+from node.running import verified as verified_run
 
 
 def diagram() -> "auroral.Checked":
@@ -42,21 +49,8 @@ def go_on(folder: Path, begin: int, end: int) -> PassOn:
 
 
 def found_equal(folder: Path) -> None:
-    """Record what a verification would, at where the run stands."""
-    run = Standing.look(RunFolder.look(folder))
-    assert run.account.start is not None and run.account.frontier is not None
-    logged = {s: Logged(log.next_number, log.state.rows, log.state.rows_read) for s, log in run.sources.items()}
-    record = Verified(
-        run.folder.settings.run,
-        run.account.start,
-        run.account.frontier,
-        run.account.rows_in,
-        run.account.counts,
-        {stream: log.rows for stream, log in run.outputs.items()},
-        logged,
-        (Link(run.account.frontier, "2026-03-01T12:00:00+00:00", "0.1", "4.3"),),
-    )
-    verified.save(run.folder, record, None)
+    report = verified_run(folder)
+    assert report.ok, report.text
 
 
 @pytest.fixture
@@ -82,7 +76,8 @@ def test_only_what_was_verified_goes_and_the_run_goes_on(folder: Path, capsys: p
     outputs = sorted(folder.glob("outputs/*/*"))
     assert main(["prune", str(folder)]) == 0
     told = capsys.readouterr().out
-    assert "input one: " in told and "rows before stime 18000000 are gone, the run is verified up to 19000000" in told
+    assert "input one: 36 rows removed, " in told
+    assert "pruned: 72 rows from before stime 18000000, " in told and "the run is verified up to stime 19000000" in told
     assert sorted(folder.glob("outputs/*/*")) == outputs
     run = Standing.look(RunFolder.look(folder))
     assert run.kept_from == 18 * B
@@ -91,7 +86,23 @@ def test_only_what_was_verified_goes_and_the_run_goes_on(folder: Path, capsys: p
     assert engine.calls[0][0] == 23 * B, "one horizon before the frontier"
     assert out(folder) == expected(29)
     assert main(["prune", str(folder), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["freed"] == 0, "nothing was verified since"
+    again = json.loads(capsys.readouterr().out)
+    assert (again["rows"], again["freed"]) == (0, 0), "nothing was verified since"
+    assert again["inputs"]["one"] == {"rows": 0, "bytes": 0}
+
+
+def test_a_small_log_of_which_nothing_can_go(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All rows came in one batch, and the last of them is still needed."""
+    runner = runner_in(tmp_path / "run", diagram(), PassOn())
+    for source in runner.sources.values():
+        source.take(rows(*range(20)), 0)
+    runner.request_stop()
+    runner.run()
+    found_equal(tmp_path / "run")
+    assert main(["prune", str(tmp_path / "run")]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("nothing was removed; the run is verified up to stime 19000000") and "freed" not in told
+    assert Standing.look(RunFolder.look(tmp_path / "run")).kept_from is None
 
 
 def test_a_run_that_was_never_verified_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,6 +121,44 @@ def test_a_folder_that_is_in_use_is_refused(folder: Path) -> None:
     with pruning.pruning(folder), pytest.raises(InUse, match="is being pruned"), verifying(folder):
         pass
     assert auroral.prune(folder).freed > 0
+
+
+def test_whoever_may_not_write_a_folder_keeps_it_from_being_pruned_all_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found_equal(folder)
+    (folder / "verified.json").unlink()
+    opened = os.open
+
+    def not_for_writing(path: Path, flags: int, *mode: int) -> int:
+        if flags & os.O_RDWR and Path(path).name == "verify.lock":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return opened(path, flags, *mode)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", not_for_writing)
+        report = verified_run(folder)
+        assert report.ok and "this verification was not recorded: the folder cannot be written" in report.text
+        verifies = ExitStack()
+        assert verifies.enter_context(verifying(folder)) is None
+    with verifies, pytest.raises(InUse, match="is being verified"):
+        auroral.prune(folder)
+    (folder / "verify.lock").unlink()
+    with monkeypatch.context() as patched, ExitStack() as verifies:
+        patched.setattr(os, "open", not_for_writing)
+        assert verifies.enter_context(verifying(folder)) is None, "nobody ever locked it"
+
+
+def test_a_file_system_without_locks_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(descriptor: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    told = r"(?s)cannot be taken: No locks available.*next: use a folder on a local disk"
+    with pytest.raises(StorageError, match=told), verifying(folder):
+        pass
+    with pytest.raises(StorageError, match=told):
+        RunFolder.resume(folder)
 
 
 def _other_run(folder: Path) -> None:
@@ -142,7 +191,7 @@ def test_interrupted_between_two_inputs(folder: Path, monkeypatch: pytest.Monkey
     found_equal(folder)
     real, pruned = pruning.prune_log, []
 
-    def first_only(*given: object) -> int:
+    def first_only(*given: object) -> Removed:
         if pruned:
             raise KeyboardInterrupt
         pruned.append(given)
@@ -157,7 +206,7 @@ def test_interrupted_between_two_inputs(folder: Path, monkeypatch: pytest.Monkey
     go_on(folder, 20, 25)
     assert out(folder) == expected(24)
     found = auroral.prune(folder)
-    assert found.inputs["one"] == 0 and found.inputs["two"] > 0
+    assert found.inputs["one"].rows == 0 and found.inputs["two"].rows == 36
 
 
 def test_the_record_comes_back_as_it_was(folder: Path) -> None:
@@ -167,9 +216,14 @@ def test_the_record_comes_back_as_it_was(folder: Path) -> None:
     assert record is not None and verified.load_state(looked, record) is None
     assert (record.until, record.rows_in, record.output_rows) == (19 * B, 76, {"out": 76})
     assert record.counts == Account.load(looked.account).counts == {("box", "late"): 76}
-    later = Link(25 * B, "2026-03-02T12:00:00+00:00", "0.1", "4.3")
+    assert {stream: (log.rows, log.rows_read) for stream, log in record.logged.items()} == {
+        "one": (40, 40),
+        "two": (40, 40),
+    }
+    (last,) = record.chain
+    later = replace(last, until=25 * B)
     assert [link.pieces for link in record.followed_by(later)] == [2]
-    newer = Link(25 * B, "2026-03-02T12:00:00+00:00", "0.2", "4.3")
+    newer = Link(25 * B, "2026-03-02T12:00:00+00:00", "0.0", last.pyspark)
     assert record.followed_by(newer) == (*record.chain, newer)
     (folder / "verified.json").write_text("{")
     with pytest.raises(VerifiedError, match="cannot be read"):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,6 +15,8 @@ import auroral
 from auroral.edge.client import Boundary, End, Insertion
 from auroral.edge.ledger import Reason
 from auroral.edge.records import DamagedSegment
+from auroral.engine.evaluate import SMALL
+from auroral.node.evaluator import EngineEvaluator
 from auroral.node.handle import App
 from auroral.node.outputlog import DamagedOutput
 from auroral.reference.evaluate import evaluate
@@ -72,6 +75,37 @@ def write(folder: Path, kind: str, given: Sequence[Flow]) -> Path:
     else:
         path.write_text("ts,host,bytes\n" + "".join(f"{a},{b},{c}\n" for a, b, c in given))
     return path
+
+
+def test_a_large_range_is_read_from_the_logs_own_files(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many rows as the large path is for, by the runner's own choice: Parquet files of the log, and rows beside them."""
+    count, seconds = 3 * SMALL, 12
+    linked: list[Path] = []
+    link = EngineEvaluator._linked
+
+    def noted(engine: EngineEvaluator, path: Path) -> Path:
+        linked.append(path)
+        return link(engine, path)
+
+    monkeypatch.setattr(EngineEvaluator, "_linked", noted)
+    d = auroral.diagram("d", bucket="1s")
+    s = d.input("s", "ts long, k long, v long", stime="ts", unit="us")
+    s.aggregate("by key", {"n": "count()", "sum": "sum(v)"}, window="4s", advance="2s", by=["k"]).output("windows")
+    at = np.arange(count, dtype=np.int64)
+    large = pa.table({"ts": at * (seconds * S // count), "k": at % 7, "v": at})
+    few = pa.table({"ts": [seconds * S + i for i in range(30)], "k": [8] * 30, "v": list(range(30))})
+    app = auroral.run(d, folder=tmp_path / "run", session=spark, inputs={"s": iter([large, few])}, flush=True)
+    app.await_termination(300)
+    assert linked and {path.parent for path in linked} == {tmp_path / "run/sources/s"}
+    assert app.progress[0].rows_in > SMALL
+    rows = app.table("windows").to_pylist()
+    assert sum(row["n"] for row in rows) == 2 * (count + 30) and max(row["k"] for row in rows) == 8
+    inputs = {"s": pa.concat_tables([large, few])}
+    assert app.table("windows") == auroral.batch(d, inputs, session=spark, flush=True).tables["windows"]
+    report = auroral.verify(tmp_path / "run", spark)
+    assert report.ok, report.text
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])

@@ -6,6 +6,7 @@ import pytest
 
 import auroral
 from auroral.edge.sinks import OutputError
+from node.killing import child
 
 
 @pytest.fixture
@@ -49,3 +50,30 @@ def test_a_run_that_was_there_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(OutputError, match="the disk is gone"):
         auroral.run(diagram(), inputs={"s": []}, folder=tmp_path / "run")
     assert (tmp_path / "run" / "run.json").exists()
+
+
+ENDS = """
+import itertools
+from unittest.mock import patch
+import auroral
+from node.running import PassOn
+from node.test_setup import diagram
+
+patch("auroral.app.EngineEvaluator", lambda *_: PassOn()).start()
+patch("auroral.app.start_session").start()
+patch("auroral.app.set_job_group").start()
+app = auroral.run(diagram(), inputs={"s": ({"ts": i * 100_000, "v": i} for i in itertools.count())})
+next(app.subscribe("out"))
+print(app.folder.name)
+raise SystemExit(3)
+"""
+
+
+@pytest.mark.slow
+def test_a_program_that_just_ends_leaves_no_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    for _ in range(4):
+        process = child(ENDS)
+        told, _ = process.communicate(timeout=60)
+        assert process.returncode == 3 and told.startswith("auroral-run-")
+        assert list(tmp_path.iterdir()) == []

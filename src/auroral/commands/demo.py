@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import tempfile
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from auroral.commands.interrupts import followed, noted
 from auroral.commands.options import add_json, add_master
 from auroral.commands.spark import failed_in_spark, must_have_java, session_for
 from auroral.commands.terminal import FINE, WRONG_INPUT, say, say_json
 from auroral.commands.watching import watching
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 NAME = "demo"
 SUMMARY = "watch a network-monitoring diagram find a port scan in live traffic, and prove its output"
@@ -27,7 +30,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the traffic (1)")
     parser.add_argument(
-        "--folder", metavar="DIR", help="where the run is kept; if left out, in a temporary folder until it is proved"
+        "--folder", metavar="DIR", help="where the run is kept; if left out, in a temporary folder that goes with it"
     )
     add_master(parser)
     add_json(parser)
@@ -35,15 +38,21 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     # Here, since building the parser must not load Spark.
-    from auroral.app import verify
-    from auroral.demo import INTRODUCTION, last_alerts, live, start, warm_up
+    from auroral.demo import INTRODUCTION, warm_up
 
     must_have_java(args.master)
     if not args.json:
         say(INTRODUCTION)
     session = session_for(args.master, debug=args.debug)
     warm_up(session)
-    folder = Path(args.folder or tempfile.mkdtemp(prefix="auroral-demo-"))
+    with tempfile.TemporaryDirectory(prefix="auroral-demo-", ignore_cleanup_errors=True) as scratch:
+        return _shown(args, session, Path(args.folder or scratch))
+
+
+def _shown(args: Namespace, session: SparkSession, folder: Path) -> int:
+    from auroral.app import verify
+    from auroral.demo import last_alerts, live, start
+
     with noted() as asked:
         app = start(session, folder)
         with watching(
@@ -64,10 +73,7 @@ def run(args: Namespace) -> int:
     else:
         say("\n".join(last_alerts(app)))
         say(f"\nNow the same rows in one plain batch run:\n{report.text}")
-    if report.ok and args.folder is None:
-        shutil.rmtree(folder, ignore_errors=True)
-    elif not args.json:
-        say(f"\nrun folder: {folder}")
+        say(f"\nrun folder: {folder}" if args.folder else "\nto keep the run: auroral demo --folder DIR")
     return FINE if report.ok else WRONG_INPUT
 
 

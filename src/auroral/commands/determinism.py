@@ -6,7 +6,6 @@ schemas, then the diagram as a whole with all of its streams looked at. It canno
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -115,12 +114,12 @@ def _problem(one: CheckedBox, way: Way, expected: Streams, given: Streams) -> Pr
 
 def _evaluate(session: SparkSession, checked: Checked, way: Way, seed: int) -> Streams:
     """All output rows as text, in canonical order; as text, NaN equals itself and -0.0 is not 0.0."""
-    folder = Path(tempfile.mkdtemp(prefix="auroral-determinism-"))
+    many = way.partitions > 1
+    settings = _many(way.partitions) if many else {}
     try:
-        many = way.partitions > 1
-        settings = _many(way.partitions) if many else {}
-        engine = Engine(session, checked, folder, -1 if many else ROWS * 100, settings)
-        return _rows(engine, way, Random(seed))
+        with tempfile.TemporaryDirectory(prefix="auroral-determinism-", ignore_cleanup_errors=True) as folder:
+            engine = Engine(session, checked, Path(folder), -1 if many else ROWS * 100, settings)
+            return _rows(engine, way, Random(seed))
     except AuroralError:
         raise
     except Exception as error:
@@ -130,8 +129,6 @@ def _evaluate(session: SparkSession, checked: Checked, way: Way, seed: int) -> S
             f"trying out {names} stops with {type(error).__name__}: {first_line}\n"
             "    next: see that the function takes nulls, NaN and empty strings; --debug shows where it stopped"
         ) from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _rows(engine: Engine, way: Way, random: Random) -> Streams:

@@ -28,6 +28,23 @@ class Asked:
 
 
 @contextmanager
+def ended_by_sigterm() -> Iterator[None]:
+    """Within, SIGTERM ends the program as Ctrl-C does, so that temporary folders go. Only the main thread can say so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
 def noted() -> Iterator[Asked]:
     """Within, SIGINT and SIGTERM set one event after the other; a third one raises KeyboardInterrupt.
 

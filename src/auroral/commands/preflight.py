@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from typing import TypeVar
 from auroral.commands.diagrams import load_one
 from auroral.commands.options import by_stream
 from auroral.commands.terminal import WrongUse
-from auroral.edge.pacing import InputSpec
+from auroral.edge.pacing import InputSpec, absolute
 from auroral.model.checking import Checked, check
 from auroral.model.diagram import Diagram, Input, Stamp
 from auroral.model.errors import Problem, unknown_name
@@ -46,8 +45,7 @@ def plan(args: Namespace) -> Plan:
     outputs = _named("--output", args.output, [o.stream for o in diagram.outputs])
     _all_inputs(diagram, inputs)
     checked = check(_changed(diagram, args)).runnable()
-    # Absolute: a run may be resumed from another folder.
-    inputs = {stream: replace(spec, stream=stream, path=_absolute(spec.path)) for stream, spec in inputs.items()}
+    inputs = {stream: replace(spec, stream=stream, path=absolute(spec.path)) for stream, spec in inputs.items()}
     for given in checked.diagram.inputs:
         check_input(given, inputs[given.stream])
     if [spec.path for spec in inputs.values()].count(STANDARD) > 1:
@@ -57,7 +55,7 @@ def plan(args: Namespace) -> Plan:
     return Plan(
         checked,
         inputs,
-        {stream: _absolute(path) for stream, path in outputs.items()},
+        {stream: absolute(path) for stream, path in outputs.items()},
         args.flush,
         (*loaded.warnings, *checked.warnings),
     )
@@ -126,12 +124,7 @@ def _stamped_by_field(option: str, given: Input) -> Stamp:
 def _outputs_differ(outputs: Mapping[str, str]) -> None:
     seen: dict[str, str] = {}
     for stream, path in outputs.items():
-        place = _absolute(path)
+        place = absolute(path)
         if place in seen:
             raise WrongUse(f"{path} is the output of both {seen[place]!r} and {stream!r}\n    next: give each its own")
         seen[place] = stream
-
-
-def _absolute(path: str) -> str:
-    """As seen from anywhere: a run may be resumed from another folder."""
-    return path if path == STANDARD else os.path.abspath(path)

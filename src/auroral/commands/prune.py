@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import asdict
 
 from auroral.commands.options import add_json
 from auroral.commands.terminal import FINE, say, say_json
@@ -34,19 +35,24 @@ def run(args: Namespace) -> int:
                 "folder": args.folder,
                 "below": pruned.below,
                 "verified": pruned.verified,
+                "rows": pruned.rows,
                 "freed": pruned.freed,
-                "inputs": dict(pruned.inputs),
+                "inputs": {stream: asdict(removed) for stream, removed in pruned.inputs.items()},
                 "states": pruned.states,
             }
         )
         return FINE
-    for stream, freed in pruned.inputs.items():
-        say(f"input {stream}: {_size(freed)} freed")
+    verified = f"the run is verified up to stime {pruned.verified}"
+    if not pruned.rows and not pruned.freed:
+        say(
+            f"nothing was removed; {verified}, and rows from stime {pruned.below} on are still needed: rows go in the "
+            "batches in which they were logged, and none is left that lies before that as a whole"
+        )
+        return FINE
+    for stream, removed in pruned.inputs.items():
+        say(f"input {stream}: {removed.rows:,} rows removed, {_size(removed.bytes)} freed")
     say(f"fold states: {_size(pruned.states)} freed")
-    say(
-        f"pruned: {_size(pruned.freed)} freed; rows before stime {pruned.below} are gone, the run is verified up to "
-        f"{pruned.verified}"
-    )
+    say(f"pruned: {pruned.rows:,} rows from before stime {pruned.below}, {_size(pruned.freed)} freed; {verified}")
     say(f"next: auroral verify {args.folder} compares what is new from there on")
     return FINE
 

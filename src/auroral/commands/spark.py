@@ -1,17 +1,15 @@
-"""A Spark session for a command. What the JVM itself says on standard error goes to a file: it is rarely about the user."""
+"""A Spark session for a command. What the JVM itself says on standard error is kept aside: it is rarely about the user."""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from auroral.engine.failures import UserCodeFailed
 from auroral.engine.session import DEFAULT_MASTER, need_java, start_session
@@ -20,9 +18,14 @@ from auroral.model.errors import AuroralError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_LOGS: list[Path] = []
+_SAID: list[IO[bytes]] = []
 """Where the JVMs of this process write to; they do so until it ends."""
+_TOLD_LINES, _TOLD_BYTES = 30, 2**16
 _RAISED = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|Interrupt): ")
+
+
+class SparkFailed(AuroralError):
+    """Spark does not start, or a job stopped with something that is not about a user's function."""
 
 
 def must_have_java(master: str | None) -> None:
@@ -37,33 +40,37 @@ def session_for(master: str | None, *, debug: bool = False) -> SparkSession:
     partitions = _partitions(master)
     if debug:
         return start_session(master, partitions=partitions)
-    log = Path(tempfile.mkdtemp(prefix="auroral-")) / "spark.log"
-    _LOGS.append(log)
+    # Without a name: whatever this process ends with, nothing is left of it.
+    said = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  a JVM writes there until the end
+    _SAID.append(said)
     try:
-        with _standard_error_to(log):
+        with _standard_error_to(said.fileno()):
             return start_session(master, partitions=partitions)
     except AuroralError:
         raise
     except Exception as error:
         first_line = next(iter(str(error).strip().splitlines()), "")
-        raise AuroralError(
+        raise SparkFailed(
             f"Spark does not start on {master}: {type(error).__name__}: {first_line}\n"
             f"    allowed: local[N], spark://host:port, sc://host:port\n"
-            f"    next: read what Spark said, or try again with --debug"
+            f"    next: read what Spark said, or try again with --debug, which shows all of it"
         ) from error
 
 
-def clear_logs(*, keep: bool) -> list[Path]:
-    """Remove what Spark said of itself; with `keep`, only where it said nothing. Gives the files that are left.
+def last_said() -> list[str]:
+    """The last lines that Spark said of itself. A JVM that still writes goes on undisturbed."""
+    lines: list[str] = []
+    for said in _SAID:
+        size = os.fstat(said.fileno()).st_size
+        begin = max(0, size - _TOLD_BYTES)
+        lines += os.pread(said.fileno(), size - begin, begin).decode(errors="replace").splitlines()
+    return lines[-_TOLD_LINES:]
 
-    A JVM that still writes there goes on undisturbed.
-    """
-    left = [log for log in _LOGS if keep and log.exists() and log.stat().st_size]
-    for log in _LOGS:
-        if log not in left:
-            shutil.rmtree(log.parent, ignore_errors=True)
-    _LOGS.clear()
-    return left
+
+def forget_said() -> None:
+    for said in _SAID:
+        said.close()
+    _SAID.clear()
 
 
 def _partitions(master: str) -> int | None:
@@ -100,21 +107,19 @@ def failed_in_spark(what: str, error: BaseException, resume: Resuming | None = N
     next_step = "again with --debug, which shows where"
     if resume is not None:
         next_step += f"; go on with: {resume.as_it_is}; or, where a function was mended: {resume.mended}"
-    failed = AuroralError(f"{what} stopped with {type(error).__name__}: {told}\n    next: {next_step}")
+    failed = SparkFailed(f"{what} stopped with {type(error).__name__}: {told}\n    next: {next_step}")
     failed.__cause__ = error
     return failed
 
 
 @contextmanager
-def _standard_error_to(path: Path) -> Iterator[None]:
-    """File descriptor 2 leads to `path`: a process started meanwhile keeps it for its whole life."""
+def _standard_error_to(descriptor: int) -> Iterator[None]:
+    """File descriptor 2 leads elsewhere: a process started meanwhile keeps that for its whole life."""
     sys.stderr.flush()
     ours = os.dup(2)
-    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        os.dup2(log, 2)
+        os.dup2(descriptor, 2)
         yield
     finally:
         os.dup2(ours, 2)
         os.close(ours)
-        os.close(log)

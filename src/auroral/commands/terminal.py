@@ -70,7 +70,7 @@ def untaken(text: str, kept: str = "") -> Problem:
     return Problem(
         text,
         allowed="rows that convert to the fields of the schema",
-        next_step=f"mend the file or the schema, and begin anew{kept}",
+        next_step=f"if its rows are needed, mend its file or its schema and begin a new run; what other inputs gave stands{kept}",
     )
 
 

@@ -30,7 +30,8 @@ def configure(parser: ArgumentParser) -> None:
         "--since-last",
         action="store_true",
         help="compare only what is new since the run was last found equal, which is quicker; what lies before rests on "
-        "that verification. Without it all is compared that was not pruned",
+        "that verification. Without it the whole run is compared or, where it was pruned, what follows its last "
+        "verification; and the files that it wrote as a whole",
     )
     add_master(parser)
     add_json(parser)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from auroral.edge.durable import replace_file
-from auroral.edge.sinks import OutputError
+from auroral.edge.sinks import OutputError, is_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,22 @@ class Commit:
         replace_file(path, self._stored())
 
 
-def load(path: Path, output: Path, schema: str, owner: str) -> Commit | None:
+def commit_path(output: Path) -> Path:
+    """Beside a file, in a folder."""
+    return output.with_name(output.name + ".commit") if is_text(output) else output / "_commit.json"
+
+
+def read(path: Path) -> Commit:
+    """What `path` says. Raises OSError, ValueError or TypeError where that is no commit."""
+    return Commit(**json.loads(path.read_text()))
+
+
+def load(output: Path, schema: str, owner: str) -> Commit | None:
     """The commit of `output`, or None where it is new; refused where it is another run's or another
     schema's."""
+    path = commit_path(output)
     try:
-        found = Commit(**json.loads(path.read_text()))
+        found = read(path)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError) as error:

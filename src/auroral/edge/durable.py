@@ -104,11 +104,24 @@ def replace_file(path: Path, content: bytes) -> None:
 def lock(fd: int, path: Path) -> None:
     """Claim `path` for this process, through an open descriptor; it ends with the descriptor, so also with
     a crash."""
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
+    if not locked(fd, fcntl.LOCK_EX):
         raise InUse(
             f"{path} is already being written by another process\n"
             "    allowed: one writer and any number of readers\n"
             "    next: wait for the other run or stop it; to look at it meanwhile, open it for reading"
+        )
+
+
+def locked(fd: int, how: int) -> bool:
+    """Take a lock at once, LOCK_EX or LOCK_SH; False where somebody else has it."""
+    try:
+        fcntl.flock(fd, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise StorageError(
+            f"a lock cannot be taken: {error.strerror or error}\n"
+            "    allowed: folders on a file system that has locks (flock)\n"
+            "    next: use a folder on a local disk"
         ) from error
+    return True

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from auroral.edge.commits import Commit, load, refuse_foreign
+from auroral.edge.commits import Commit, commit_path, load, refuse_foreign
 from auroral.edge.durable import cut_back, lock, make_folder, storage_error, sync_folder, write_at
 from auroral.edge.sinks import OutputError, Sink
 from auroral.edge.spelling import csv_header, csv_lines, json_lines
@@ -23,7 +23,7 @@ class LineSink(Sink):
     def __init__(self, path: Path, schema: Schema, owner: str, as_csv: bool):
         super().__init__(str(path), schema)
         self.path = path
-        self._commit_path = path.with_name(path.name + ".commit")
+        self._commit_path = commit_path(path)
         self._as_csv = as_csv
         try:
             make_folder(path.parent)
@@ -43,7 +43,7 @@ class LineSink(Sink):
 
     def _recover(self, owner: str) -> Commit:
         size = os.fstat(self._fd).st_size
-        commit = load(self._commit_path, self.path, str(self.schema), owner)
+        commit = load(self.path, str(self.schema), owner)
         if commit is None:
             if size:
                 raise refuse_foreign(self.path, self._commit_path)

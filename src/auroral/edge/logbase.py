@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from auroral.edge import checkedjson
 from auroral.edge.durable import replace_file
 from auroral.edge.ledger import Ledger, LedgerError
 from auroral.edge.records import DamagedSegment, Header
@@ -61,7 +60,6 @@ class LogBase:
     def save(self, folder: Path) -> None:
         state = self.state
         stored: dict[str, Any] = {
-            "format": FORMAT,
             "first": self.first,
             "segment": self.segment,
             "below": self.below,
@@ -72,16 +70,14 @@ class LogBase:
             "ended": state.ended,
             "rejected_bytes": self.rejected_bytes,
         }
-        replace_file(_path(folder), json.dumps(stored | {"check": _check(stored)}, ensure_ascii=False).encode())
+        replace_file(_path(folder), checkedjson.dump(stored, FORMAT))
 
     @staticmethod
     def load(folder: Path) -> LogBase:
         """What `pruned.json` says; the beginning of all where there is none."""
         path = _path(folder)
         try:
-            stored: dict[str, Any] = json.loads(path.read_text())
-            if stored.pop("check") != _check(stored) or stored["format"] != FORMAT:
-                raise ValueError("its checksum does not match")
+            stored = checkedjson.parse(path.read_bytes(), FORMAT)
             state = LogState(
                 StampState.from_json(stored["stamp"]),
                 Ledger.from_json(stored["ledger"]),
@@ -99,7 +95,3 @@ class LogBase:
 
 def _path(folder: Path) -> Path:
     return folder / "pruned.json"
-
-
-def _check(stored: dict[str, Any]) -> int:
-    return zlib.crc32(json.dumps(stored, ensure_ascii=False, sort_keys=True).encode())

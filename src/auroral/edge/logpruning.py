@@ -6,6 +6,7 @@ files can go one by one. What an interruption left is removed when the log is ne
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from auroral.edge.durable import replace_file, storage_error
@@ -16,12 +17,21 @@ from auroral.edge.sourcelog import SourceLog
 from auroral.model.schema import Schema
 
 
-def prune_log(folder: Path, schema: Schema, stream: str, below: int, records: int) -> int:
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What was taken out of a log: rows, and bytes on disk. To note where it begins takes some bytes itself."""
+
+    rows: int
+    bytes: int
+
+
+def prune_log(folder: Path, schema: Schema, stream: str, below: int, records: int) -> Removed:
     """Remove the records before the first one with a row at or after stime `below`, and at most the first `records`
-    of them. Gives the bytes freed. The log is claimed meanwhile."""
+    of them. The log is claimed meanwhile."""
     before = _bytes(folder)
     with SourceLog.open(folder, schema, stream=stream) as log:
         base, first_kept = _cut(log, below, records)
+        rows = base.state.rows - log.base.state.rows
         if base.first:
             try:
                 base.save(folder)
@@ -30,7 +40,7 @@ def prune_log(folder: Path, schema: Schema, stream: str, below: int, records: in
             except OSError as error:
                 raise storage_error(error, "where the log begins", folder) from error
             log.remove_before(base)
-    return before - _bytes(folder)
+    return Removed(rows, max(0, before - _bytes(folder)))
 
 
 def _cut(log: SourceLog, below: int, records: int) -> tuple[LogBase, Entry | None]:

@@ -3,6 +3,7 @@ waiting."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -30,6 +31,11 @@ class InputSpec:
     stream: str
     path: str
     speed: float | None = None
+
+
+def absolute(path: str) -> str:
+    """As seen from anywhere: a run may be resumed, and its files judged, from another folder. `-` stays as it is."""
+    return path if path == "-" else os.path.abspath(path)
 
 
 def parse_input_spec(text: str) -> InputSpec:

@@ -11,13 +11,22 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from auroral.edge.commits import Commit, load, refuse_foreign
+from auroral.edge.commits import Commit, commit_path, load, refuse_foreign
 from auroral.edge.durable import lock, make_folder, storage_error, sync_folder, write_new
 from auroral.edge.sinks import OutputError, Sink
 from auroral.model.errors import AuroralError
 from auroral.model.schema import Schema
 
-_PART = re.compile(r"^part-(\d+)_-?\d+_-?\d+\.parquet$")
+_PART = re.compile(r"^part-(\d+)_(-?\d+)_(-?\d+)\.parquet$")
+
+
+def part_name(number: int, low: int, high: int) -> str:
+    return f"part-{number:08}_{low}_{high}.parquet"
+
+
+def stored_parts(folder: Path) -> dict[int, tuple[int, int]]:
+    """By number, from where to where the parts reach that are in `folder`, committed or not."""
+    return {int(m[1]): (int(m[2]), int(m[3])) for path in folder.iterdir() if (m := _PART.match(path.name))}
 
 
 class ParquetSink(Sink):
@@ -29,7 +38,7 @@ class ParquetSink(Sink):
     def __init__(self, path: Path, schema: Schema, owner: str):
         super().__init__(str(path), schema)
         self.path = path
-        self._commit_path = path / "_commit.json"
+        self._commit_path = commit_path(path)
         try:
             make_folder(path)
             self._fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
@@ -47,7 +56,7 @@ class ParquetSink(Sink):
         self.frontier = self._commit.frontier
 
     def _recover(self, owner: str) -> Commit:
-        commit = load(self._commit_path, self.path, str(self.schema), owner)
+        commit = load(self.path, str(self.schema), owner)
         for leftover in self.path.glob("*.tmp"):
             leftover.unlink()
         if commit is None:
@@ -56,9 +65,9 @@ class ParquetSink(Sink):
             commit = Commit(str(self.schema), owner)
             commit.save(self._commit_path)
             sync_folder(self.path.parent)
-        parts = {int(m[1]): p for p in self.path.iterdir() if (m := _PART.match(p.name))}
+        parts = stored_parts(self.path)
         for number in [number for number in parts if number >= commit.length]:
-            parts.pop(number).unlink()
+            (self.path / part_name(number, *parts.pop(number))).unlink()
         sync_folder(self.path)
         missing = sorted(set(range(commit.length)) - set(parts))
         if missing:
@@ -71,7 +80,7 @@ class ParquetSink(Sink):
     def _write(self, low: int, high: int, rows: pa.Table) -> None:
         self._must_be_usable()
         before = self._commit
-        part = self.path / f"part-{before.length:08}_{low}_{high}.parquet"
+        part = self.path / part_name(before.length, low, high)
         temporary = part.with_name(part.name + ".tmp")
         commit = before
         try:

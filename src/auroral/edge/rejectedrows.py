@@ -19,6 +19,8 @@ from auroral.edge.records import DamagedSegment
 from auroral.edge.refusals import Refused
 from auroral.edge.spelling import json_lines
 
+_AT_ONCE = 2**20
+
 
 def append(path: Path, length: int, rejected: pa.Table, refused: Sequence[Refused]) -> int:
     """Write behind the first `length` bytes; gives the new length. Durable when this returns."""
@@ -41,6 +43,18 @@ def read(path: Path, length: int) -> list[dict[str, Any]]:
         return []
     with path.open("rb") as file:
         return [json.loads(line) for line in file.read(length).splitlines()]
+
+
+def count(path: Path, begin: int, end: int) -> int:
+    """How many rows lie in these bytes: fewer than were logged where the file is cut short or gone."""
+    if begin >= end or not path.exists():
+        return 0
+    found, left = 0, end - begin
+    with path.open("rb") as file:
+        file.seek(begin)
+        while left and (read := file.read(min(left, _AT_ONCE))):
+            found, left = found + read.count(b"\n"), left - len(read)
+    return found
 
 
 def first(path: Path) -> str | None:

@@ -138,6 +138,11 @@ class StandardOutput(Sink):
         """Standard output stays open: it is not ours."""
 
 
+def is_text(path: Path) -> bool:
+    """Whether an output is one file of lines; otherwise it is a folder of Parquet."""
+    return path.suffix.lower() in LINE_SUFFIXES
+
+
 def output_schema(schema: Schema) -> pa.Schema:
     """The Arrow schema of what is written: the stime, then the fields."""
     return pa.schema([pa.field(schema.stime_name, pa.int64()), *arrow_schema(schema)])
@@ -155,7 +160,7 @@ def open_sink(path: str | Path, schema: Schema, *, owner: str = "") -> Sink:
         return StandardOutput(schema)
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix in LINE_SUFFIXES:
+    if is_text(path):
         return LineSink(path, schema, owner, as_csv=suffix == ".csv")
     if suffix == ".parquet":
         return ParquetSink(path, schema, owner)

@@ -185,7 +185,12 @@ class SourceLog:
     @property
     def rejected(self) -> list[dict[str, Any]]:
         """Rows that were rejected or refused, as they were logged, each with its `__reason`."""
-        return rejectedrows.read(self.rejected_path, self._rejected_bytes)
+        return rejectedrows.read(self.rejected_path, self.rejected_bytes)
+
+    @property
+    def rejected_bytes(self) -> int:
+        """How long the file of rejected rows is; what lies behind that never came."""
+        return self._last.rejected_bytes if self._last else self.base.rejected_bytes
 
     def close(self) -> None:
         for fd in (self._fd, self._lock):
@@ -212,7 +217,7 @@ class SourceLog:
         ended: bool,
     ) -> None:
         self._must_be_writable()
-        number, before = self.next_number, self._rejected_bytes
+        number, before = self.next_number, self.rejected_bytes
         low, high = span(rows)
         kind = Kind.MARK if not rows.num_rows else Kind.INLINE if rows.num_rows < PARQUET_ROWS else Kind.PARQUET
         header = Header(number, kind, rows.num_rows, low, high, state, counts, rows_read, before, ended)
@@ -277,10 +282,6 @@ class SourceLog:
         """How many records there are, pruned ones included: the number of the next one."""
         return self._last.number + 1 if self._last else self.base.first
 
-    @property
-    def _rejected_bytes(self) -> int:
-        return self._last.rejected_bytes if self._last else self.base.rejected_bytes
-
     def _tidy(self) -> None:
         """What a crash left behind: the torn end, rejected rows and Parquet files of a record that never
         came, and files that were being pruned."""
@@ -288,11 +289,11 @@ class SourceLog:
             with open(self.torn.segment, "r+b") as file:
                 cut_back(file.fileno(), self.torn.offset)
         self.remove_before(self.base)
-        rejectedrows.tidy(self.rejected_path, self._rejected_bytes)
+        rejectedrows.tidy(self.rejected_path, self.rejected_bytes)
         sync_folder(self.folder)
 
     def _must_be_writable(self) -> None:
         if self._lock is None:
-            raise SourceLogError(f"{self.folder} is closed or open for reading\n    next: open it for writing")
+            raise ValueError(f"{self.folder} is closed, or open for reading")
         if self._unusable is not None:
             raise SourceLogError(f"{self.folder}: {self._unusable}\n    next: check the disk, then open the log again")

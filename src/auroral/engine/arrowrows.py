@@ -180,7 +180,7 @@ def logical_hash(table: pa.Table) -> str:
     return digest.hexdigest()
 
 
-def as_numbers(chunk: pa.Array) -> pa.Array:
+def as_numbers(chunk: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Timestamps and dates as whole numbers: Python's own end with the year 9999."""
     if pa.types.is_timestamp(chunk.type):
         return chunk.cast(pa.int64())

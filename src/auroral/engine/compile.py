@@ -67,7 +67,6 @@ class Program:
     steps: tuple[Step, ...]
     counts: tuple[tuple[str, str, str], ...]
     functions: tuple[Function, ...]
-    batch: bool
     single: bool
 
     @property
@@ -141,7 +140,6 @@ class Compiler:
             tuple(steps),
             tuple(self.counts),
             tuple(used.values()),
-            self.batch,
             self.single,
         )
 

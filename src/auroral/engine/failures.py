@@ -22,7 +22,9 @@ class UserCodeFailed(AuroralError):
         self.what, self.lo, self.hi = what, lo, hi
         problem = Problem(
             f"{what}, in the buckets of stime [{lo}, {hi})",
-            next_step="mend the function, or filter out such rows before it; the rows are still in the log",
+            # A filter makes another diagram, with which a run cannot go on; a mended function does not.
+            next_step="mend the function, then start again: a run that has a folder goes on there with the same rows; or "
+            "filter out such rows before it, in a new run",
         )
         super().__init__(str(problem))
 

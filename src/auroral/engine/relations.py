@@ -21,9 +21,6 @@ class Edge:
     columns: tuple[Column, ...]
     past: int = 0
 
-    def ddl(self) -> str:
-        return ", ".join(column.ddl() for column in self.columns)
-
 
 @dataclass(frozen=True, slots=True)
 class SliceEdge(Edge):

@@ -115,8 +115,8 @@ def group_by(names: Iterable[str]) -> str:
     return "GROUP BY " + ", ".join(names)
 
 
-def columns(names: Iterable[str], prefix: str = "") -> list[str]:
-    return [f"{prefix}{quoted(name)}" for name in names]
+def columns(names: Iterable[str]) -> list[str]:
+    return [quoted(name) for name in names]
 
 
 def needed(ctes: Sequence[Cte], final: str) -> tuple[list[Cte], set[str]]:

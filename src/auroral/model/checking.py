@@ -11,9 +11,9 @@ from auroral.model.boxes.later import TypedLater
 from auroral.model.diagram import Box, Diagram, Input, Output
 from auroral.model.errors import DiagramError, Place, Problem, unknown_name
 from auroral.model.expression import Functions, default_functions, impure_functions
-from auroral.model.names import has_control_characters
+from auroral.model.names import unprintable
 from auroral.model.schema import Schema
-from auroral.model.stream import ClockField, StreamType
+from auroral.model.stream import CONTROL, ClockField, StreamType
 from auroral.model.types import LONG, Kind
 from auroral.model.unjudged import passes_rows_on, syntax_problems
 from auroral.model.window_samples import CheckedBox, with_window_samples
@@ -94,6 +94,7 @@ class _Checking:
         for output in self.diagram.outputs:
             self._output(output, seen)
             seen.add(output.stream)
+        self._unread()
         if self.diagram.bucket <= 0:
             self.problems.append(Problem(f"the bucket interval is {self.diagram.bucket} us", allowed="above 0"))
         if self.problems:
@@ -138,11 +139,13 @@ class _Checking:
                     place = _place(box.place, f"box {box.name!r}")
                     self.problems.append(unknown_name("stream", stream, known, place))
                     self.unknown.add(stream)
-        read = {stream for box in self.diagram.boxes for stream in box.inputs} | {
-            o.stream for o in self.diagram.outputs
-        }
+
+    def _unread(self) -> None:
+        read = {stream for box in self.diagram.boxes for stream in box.inputs}
+        read |= {output.stream for output in self.diagram.outputs}
         for stream, place in self._produced():
-            if stream not in read:
+            # Control streams are the system's own.
+            if stream not in read and self.streams.get(stream) != CONTROL:
                 self.warnings.append(Problem(f"stream {stream!r} is read by no box and is no output", place))
 
     def _produced(self) -> Iterable[tuple[str, Place]]:
@@ -276,8 +279,7 @@ class _Checking:
 
 
 def _name_problems(kind: str, name: str, place: Place) -> Iterator[Problem]:
-    if has_control_characters(name):
-        yield Problem(f"{kind} name {name!r} has control characters", place, allowed="printable names")
+    yield from unprintable(kind, name, place)
     if "@" in name and kind != "query":
         # Steps of a stream or box are called `x@past`, `x@slices` and the like.
         yield Problem(f"{kind} name {name!r} has an @", place, allowed="names without it", next_step="rename it")

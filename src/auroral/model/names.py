@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from auroral.model.errors import NOWHERE, Place, Problem
+
 LOCAL = "local"
 
 
-def has_control_characters(name: str) -> bool:
-    """Such names are refused: nobody can read them in a message, and they are no names in SQL."""
-    return any(character < " " or character == "\x7f" for character in name)
+def unprintable(kind: str, name: str, place: Place = NOWHERE) -> list[Problem]:
+    """A name with control characters is refused: nobody can read it in a message, and it is no name in SQL."""
+    if not any(character < " " or character == "\x7f" for character in name):
+        return []
+    what = f"{kind} name {name!r} has control characters"
+    return [Problem(what, place, "printable names", "leave these characters out of the name")]
 
 
 @dataclass(frozen=True, slots=True, order=True)

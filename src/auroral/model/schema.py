@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from auroral.model import types
 from auroral.model.errors import DiagramError, Problem
-from auroral.model.names import has_control_characters
+from auroral.model.names import unprintable
 from auroral.model.types import FieldType, Kind, UnknownType, parse_type
 
 if TYPE_CHECKING:
@@ -45,17 +45,19 @@ class Schema:
             if field.name.startswith(SYSTEM_PREFIX) or not field.name:
                 problems.append(
                     Problem(
-                        f"field name {field.name!r} is reserved",
+                        f"field name {field.name!r} is reserved" if field.name else "a field has no name",
                         allowed=f"names that do not start with {SYSTEM_PREFIX}",
+                        next_step="give the field another name",
                     )
                 )
-            if has_control_characters(field.name):
-                problems.append(Problem(f"field name {field.name!r} has control characters", allowed="printable names"))
+            problems += unprintable("field", field.name)
             if "${" in field.name:
                 # Hadoop would put the value of a variable in its place, and Parquet columns would come back empty.
                 problems.append(
                     Problem(
-                        f"field name {field.name!r} has a ${{, which stands for variables", allowed="names without it"
+                        f"field name {field.name!r} has a ${{, which stands for variables",
+                        allowed="names without it",
+                        next_step="give the field another name",
                     )
                 )
             seen.add(field.name)

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
+from auroral.edge.commits import commit_path
 from auroral.edge.sinks import LINE_SUFFIXES, OutputError, Sink, StandardOutput, open_sink
 from auroral.edge.stamping import STIME
 from auroral.model.schema import Schema
@@ -33,9 +34,9 @@ def check_new(paths: Iterable[str]) -> None:
                 "    next: choose another folder, or mend its permissions"
             )
         there = any(path.iterdir()) if path.is_dir() else path.exists() and path.stat().st_size > 0
-        commit = path.with_name(path.name + ".commit")
+        commit = commit_path(path)
         if there or commit.exists():
-            files = f"{path} and {commit.name}" if commit.exists() else str(path)
+            files = f"{path} and {commit.name}" if commit.exists() and commit.parent != path else str(path)
             raise OutputError(
                 f"{path} is there already, and this is a new run\n"
                 "    allowed: a name that does not exist yet, or the output of the run that is resumed\n"

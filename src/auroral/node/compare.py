@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from auroral.edge.pyvalues import python_value
-from auroral.engine.arrowrows import canonical, logical_hash
+from auroral.engine.arrowrows import as_numbers, canonical, logical_hash
 
 SLICE_ROWS = 200_000
 
@@ -87,24 +88,16 @@ def _counted(table: pa.Table) -> Counter[tuple[Any, ...]]:
 
 
 def bitwise_rows(table: pa.Table) -> list[tuple[Any, ...]]:
-    """Rows that are equal where all their bits are."""
-    columns = [[_bits(value) for value in column.to_pylist()] for column in _plain(table)]
+    """Rows that are equal where all their bits are, except that NaN is NaN."""
+    columns = [[_bits(value) for value in as_numbers(column).to_pylist()] for column in table.columns]
     return list(zip(*columns, strict=True))
 
 
-def _plain(table: pa.Table) -> list[pa.ChunkedArray]:
-    """Timestamps and dates as numbers: Python's own end with the year 9999."""
-    return [_as_numbers(column) for column in table.columns]
-
-
-def _as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if pa.types.is_timestamp(column.type):
-        return column.cast(pa.int64())
-    return column.cast(pa.int32()) if pa.types.is_date32(column.type) else column
-
-
 def _bits(value: Any) -> Any:
-    return struct.pack("<d", value) if isinstance(value, float) else value
+    if not isinstance(value, float):
+        return value
+    # There are many NaNs, and which one a sum gives depends on the processor: as in `logical_hash`.
+    return struct.pack("<d", math.nan if math.isnan(value) else value)
 
 
 def _shown(side: str, table: pa.Table, extra: Counter[tuple[Any, ...]], most: int) -> list[Difference]:

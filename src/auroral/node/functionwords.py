@@ -6,85 +6,139 @@ run. This tells whether it was mended.
 
 from __future__ import annotations
 
+import dis
 import functools
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from enum import Enum
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from auroral.model.checking import Checked
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+_NOT_CODE = {
+    *("__dict__", "__weakref__", "__doc__", "__module__", "__slotnames__", "__firstlineno__", "__static_attributes__"),
+    *("__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__"),
+}
+"""What Python itself puts into a class, or what does not change what it does."""
 
 
 def function_words(checked: Checked) -> str:
-    """A hash of the code of all functions, of those that they call in the same module, and of what they hold."""
-    digest = hashlib.blake2b(digest_size=16)
-    for word in _found(checked, set()):
-        digest.update(word.encode("utf-8", "surrogatepass") + b"\0")
-    return digest.hexdigest()
+    """A hash of the code of all functions, of functions and classes of the same module that they use, and of the values
+    that they hold."""
+    hashed = hashlib.blake2b(digest_size=16)
+    for word in _Walk().in_diagram(checked):
+        hashed.update(word.encode("utf-8", "surrogatepass") + b"\0")
+    return hashed.hexdigest()
 
 
-def _found(value: Any, seen: set[int]) -> Iterator[str]:
-    """The functions in a diagram's parts, each once."""
-    if isinstance(value, type) or id(value) in seen:
-        return
-    if is_dataclass(value):
-        seen.add(id(value))
-        for field in fields(value):
-            yield from _found(getattr(value, field.name, None), seen)
-    elif isinstance(value, Mapping):
-        for name in value:
-            yield from _found(value[name], seen)
-    elif isinstance(value, tuple | list):
-        for part in value:
-            yield from _found(part, seen)
-    elif callable(value) and not (getattr(value, "__module__", None) or "").startswith("auroral."):
+class _Walk:
+    """Functions and classes are told once. Values are told wherever they stand, since equal ones may or may not be the
+    same object; but not within themselves.
+
+    Functions and classes of another module than `module` are only named; None is for those in the diagram.
+    """
+
+    def __init__(self) -> None:
+        self._told: set[int] = set()
+        self._within: set[int] = set()
+
+    def in_diagram(self, value: Any) -> Iterator[str]:
+        """The functions in a diagram's parts."""
         # Our own may change with a version; what they do for a diagram does not.
-        yield from _words(value, seen, None)
+        if callable(value) and not (getattr(value, "__module__", None) or "").startswith("auroral."):
+            yield from self._of(value, None)
+        elif isinstance(value, type):
+            return
+        elif is_dataclass(value):
+            if id(value) not in self._told:
+                self._told.add(id(value))
+                for field in fields(value):
+                    yield from self.in_diagram(getattr(value, field.name, None))
+        elif isinstance(value, Mapping):
+            for name in value:
+                yield from self.in_diagram(value[name])
+        elif isinstance(value, tuple | list):
+            for part in value:
+                yield from self.in_diagram(part)
 
+    def _of(self, value: Any, module: str | None) -> Iterator[str]:
+        if isinstance(value, FunctionType | type):
+            if value.__module__ == "builtins" or module not in (None, value.__module__):
+                yield f"{value.__module__}.{value.__qualname__}"
+            elif id(value) not in self._told:
+                self._told.add(id(value))
+                yield from self._function(value) if isinstance(value, FunctionType) else self._class(value)
+        elif isinstance(value, ModuleType):
+            yield value.__name__
+        elif id(value) in self._within:
+            yield "itself"
+        else:
+            self._within.add(id(value))
+            yield from self._held(value, module)
+            self._within.discard(id(value))
 
-def _words(value: Any, seen: set[int], module: str | None) -> Iterator[str]:
-    """A function, or a value that one holds. Functions of another module than `module` are only named."""
-    if isinstance(value, functools.partial):
-        for part in (value.func, *value.args, *value.keywords.items()):
-            yield from _words(part, seen, module)
-    elif isinstance(value, MethodType):
-        yield from _words(value.__func__, seen, module)
-        yield from _words(vars(value.__self__) if hasattr(value.__self__, "__dict__") else None, seen, module)
-    elif isinstance(value, FunctionType) and (module is None or value.__module__ == module):
-        if id(value) not in seen:
-            seen.add(id(value))
-            yield from _function(value, seen)
-    elif isinstance(value, FunctionType | type | ModuleType):
-        yield f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value.__name__)}"
-    elif isinstance(value, tuple | list):
-        for part in value:
-            yield from _words(part, seen, module)
-    elif isinstance(value, Mapping):
-        for key in sorted(value, key=repr):
-            yield repr(key)
-            yield from _words(value[key], seen, module)
-    else:
-        yield _plain(value)
+    def _held(self, value: Any, module: str | None) -> Iterator[str]:
+        kind = type(value)
+        own = kind.__module__ == module or (module is None and kind.__module__ not in ("builtins", "functools"))
+        if own:
+            yield from self._of(kind, kind.__module__)
+        if isinstance(value, MethodType):
+            yield from self._each(module, value.__func__, value.__self__)
+        elif isinstance(value, functools.partial):
+            yield from self._each(module, value.func, value.args, value.keywords)
+        elif isinstance(value, staticmethod | classmethod):
+            yield from self._of(value.__func__, module)
+        elif isinstance(value, property):
+            yield from self._each(module, value.fget, value.fset, value.fdel)
+        elif isinstance(value, functools.cached_property):
+            yield from self._of(value.func, module)
+        elif isinstance(value, tuple | list):
+            yield from self._each(module, *value)
+        elif isinstance(value, Mapping):
+            for key in sorted(value, key=_plain):
+                yield _plain(key)
+                yield from self._of(value[key], module)
+        elif hasattr(value, "__wrapped__"):
+            yield from self._of(value.__wrapped__, module)
+        elif own and not isinstance(value, Enum):
+            yield from self._of(object.__getstate__(value), kind.__module__)
+        else:
+            yield _plain(value)
 
+    def _each(self, module: str | None, *values: Any) -> Iterator[str]:
+        for value in values:
+            yield from self._of(value, module)
 
-def _function(function: FunctionType, seen: set[int]) -> Iterator[str]:
-    yield from _code(function.__code__)
-    module = function.__module__
-    yield from _words(function.__defaults__, seen, module)
-    yield from _words(function.__kwdefaults__, seen, module)
-    for cell in function.__closure__ or ():
-        try:
-            yield from _words(cell.cell_contents, seen, module)
-        except ValueError:
-            yield "an empty cell"
-    for name in sorted(_names(function.__code__)):
-        if name in function.__globals__:
-            yield name
-            yield from _words(function.__globals__[name], seen, module)
+    def _function(self, function: FunctionType) -> Iterator[str]:
+        yield from _code(function.__code__)
+        module = function.__module__
+        # What a decorator was put around, as Spark's udf is.
+        wrapped = vars(function).get("__wrapped__")
+        yield from self._each(module, function.__defaults__, function.__kwdefaults__, wrapped)
+        for cell in function.__closure__ or ():
+            try:
+                yield from self._of(cell.cell_contents, module)
+            except ValueError:
+                yield "an empty cell"
+        for name in sorted(_globals(function.__code__)):
+            if name in function.__globals__:
+                yield name
+                yield from self._of(function.__globals__[name], module)
+
+    def _class(self, kind: type) -> Iterator[str]:
+        yield kind.__qualname__
+        if issubclass(kind, Enum):
+            yield _plain(list(kind))
+            return
+        yield from self._each(kind.__module__, *kind.__bases__)
+        for name, value in sorted(vars(kind).items()):
+            if name not in _NOT_CODE:
+                yield name
+                yield from self._of(value, kind.__module__)
 
 
 def _code(code: CodeType) -> Iterator[str]:
@@ -98,9 +152,11 @@ def _code(code: CodeType) -> Iterator[str]:
             yield _plain(constant)
 
 
-def _names(code: CodeType) -> set[str]:
+def _globals(code: CodeType) -> set[str]:
+    """Names that are read as globals: those that are stored with a function."""
+    found = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return set(code.co_names).union(*(_names(one) for one in inner))
+    return found.union(*(_globals(one) for one in inner))
 
 
 def _plain(value: Any) -> str:

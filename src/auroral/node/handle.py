@@ -22,12 +22,13 @@ from auroral.node.jobwatch import JobWatch
 from auroral.node.pushed import Rows, pushed_table
 from auroral.node.runner import Runner
 from auroral.node.runstatus import nothing_taken
-from auroral.node.source import Source
+from auroral.node.source import RunStopped, Source
 from auroral.node.status import Progress, State, Status
 from auroral.node.waiting import waited_for
 
 _BETWEEN_CANCELS = 0.1
 _LONGEST_CANCEL = 10.0
+_LONGEST_ABANDON = 5.0
 
 
 class AppError(AuroralError):
@@ -46,10 +47,11 @@ class App:
         self._jobs = jobs or JobWatch(runner.limits.bucket)
         self._fed = {feed.stream for feed in feeds}
         self.folder = runner.folder.path
-        if temporary:
-            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         # Threads end with the process: to be cut off at any moment is what run folders are made for.
         self._thread = threading.Thread(target=_work, args=(runner,), name="auroral-engine", daemon=True)
+        if temporary:
+            # Also where a program just ends.
+            weakref.finalize(self, _abandon, runner, self._thread)
         self._thread.start()
         for feed in feeds:
             name = f"auroral-input-{feed.stream}"
@@ -229,12 +231,28 @@ def _work(runner: Runner) -> None:
         return
 
 
+def _abandon(runner: Runner, thread: threading.Thread) -> None:
+    """Remove the folder of a run that nobody holds any more. While it goes on, it would make files there anew."""
+    runner.request_stop(drain=False)
+    if thread is not threading.current_thread():
+        thread.join(_LONGEST_ABANDON)
+    shutil.rmtree(runner.folder.path, ignore_errors=True)
+
+
 def _feed(runner: Runner, feed: Feed) -> None:
     try:
         feed.run(runner.stopping, runner.wake)
-    # A thread has nobody to raise to: the run fails with it.
+    except RunStopped:
+        # It brings these rows again when the run is resumed.
+        return
+    # A thread has nobody to raise to: the run fails with it, unless it is about to stop anyway.
     except BaseException as error:  # noqa: BLE001
-        if not runner.stopping.is_set():
+        if runner.stopping.is_set():
+            what = next(iter(str(error).splitlines()), "")
+            runner.sources[feed.stream].notes.append(
+                f"input {feed.stream!r} failed while the run was stopping: {type(error).__name__}: {what}"
+            )
+        else:
             runner.fail(error)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from auroral.edge import rejectedrows
 from auroral.edge.ledger import Reason
 from auroral.edge.logbase import LogState
 from auroral.edge.logindex import Part
@@ -21,8 +22,9 @@ from auroral.node.verified import Logged
 
 @dataclass(slots=True)
 class InputSums:
-    """`used` is how many rows lie in the stretch that is compared."""
+    """`used` is how many rows lie in the stretch that is compared, `logged` where the log ended."""
 
+    logged: Logged
     rows: SourceRows = field(default_factory=SourceRows)
     used: int = 0
     lines: list[LedgerLine] = field(default_factory=list)
@@ -37,7 +39,7 @@ def read_input(
     The totals are those of the whole log. What is not read was counted by an `earlier` verification, and must still be
     as much as it was then.
     """
-    sums = InputSums()
+    sums = InputSums(_logged(log, earlier))
     parts = {part.number: part for part in log.parts(begin)}
     passed_over, read, in_order = log.base.state.rows, 0, 0
     before = log.state
@@ -55,8 +57,16 @@ def read_input(
         sums.used += _between(table.column(STIME).to_numpy(), since, until)
     if earlier is not None:
         sums.lines += _as_before(log, earlier, before)
-    sums.lines += _totals(log, passed_over + read, passed_over + in_order)
+    sums.lines += _totals(log, sums.logged.rejected, passed_over + read, passed_over + in_order)
     return sums
+
+
+def _logged(log: SourceLog, earlier: Logged | None) -> Logged:
+    path, counted, begin = log.rejected_path, 0, 0
+    if earlier is not None and path.exists() and path.stat().st_size >= earlier.rejected_bytes:
+        counted, begin = earlier.rejected, earlier.rejected_bytes
+    rejected = counted + rejectedrows.count(path, begin, log.rejected_bytes)
+    return Logged(log.next_number, log.state.rows, log.state.rows_read, rejected, log.rejected_bytes)
 
 
 def _read(log: SourceLog, part: Part, rows: SourceRows) -> pa.Table:
@@ -81,7 +91,7 @@ def _as_before(log: SourceLog, earlier: Logged, now: LogState) -> list[LedgerLin
     ]
 
 
-def _totals(log: SourceLog, logged: int, in_order: int) -> list[LedgerLine]:
+def _totals(log: SourceLog, rejected: int, logged: int, in_order: int) -> list[LedgerLine]:
     state, stream = log.state, log.stream
     lost = state.ledger.lost(stream)
     by_reason = ", ".join(f"{row.count} {row.reason}" for row in state.ledger.rows())
@@ -92,7 +102,7 @@ def _totals(log: SourceLog, logged: int, in_order: int) -> list[LedgerLine]:
         LedgerLine(f"input {stream}: rows logged, in unbroken order", in_order, state.rows),
         LedgerLine(
             f"input {stream}: rows rejected or refused, kept for inspection",
-            len(log.rejected),
+            rejected,
             lost - state.ledger.count(stream, Reason.DROPPED),
         ),
     ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -13,14 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from auroral.edge.commits import Commit
-from auroral.edge.parquetsink import ParquetSink
+from auroral.edge.commits import Commit, commit_path, read
+from auroral.edge.parquetsink import ParquetSink, part_name, stored_parts
 from auroral.edge.sinks import output_schema
 from auroral.edge.stamping import STIME
 from auroral.model.errors import AuroralError
 from auroral.model.schema import Schema
-
-_PART = re.compile(r"^part-(\d+)_(-?\d+)_(-?\d+)\.parquet$")
 
 
 class DamagedOutput(AuroralError):
@@ -89,21 +85,25 @@ class OutputLog:
             begin, end = self._lows[number], self._highs[number]
             if high is not None and begin >= high:
                 return
-            rows = self._load(self.folder / _name(number, begin, end))
+            rows = self._load(self.folder / part_name(number, begin, end))
             if low is not None and begin < low:
                 rows = rows.filter(pc.greater_equal(rows.column(0), low))
             if high is not None and end > high:
                 rows = rows.filter(pc.less(rows.column(0), high))
             yield rows
 
-    def ranges(self, low: int) -> Iterator[tuple[int, pa.Table]]:
+    @property
+    def parts(self) -> int:
+        return len(self._highs)
+
+    def ranges(self, low: int | None) -> Iterator[tuple[int, pa.Table]]:
         """From `low` up to the frontier in pieces: the end of each, and its rows."""
         assert self._frontier is not None
         for begin, end in zip(self._lows, self._highs, strict=False):
-            if end > low:
-                yield end, self.read(max(low, begin), end)
+            if low is None or end > low:
+                yield end, self.read(begin if low is None else max(low, begin), end)
                 low = end
-        if low < self._frontier:
+        if low is None or low < self._frontier:
             yield self._frontier, output_schema(self.schema).empty_table()
 
     def close(self) -> None:
@@ -120,23 +120,16 @@ class OutputLog:
 
 
 def _commit(folder: Path) -> Commit:
-    path = folder / "_commit.json"
+    path = commit_path(folder)
     try:
-        return Commit(**json.loads(path.read_text()))
+        return read(path)
     except (OSError, ValueError, TypeError) as error:
         raise DamagedOutput(path, f"this says how much of the output counts, and cannot be read: {error}") from error
 
 
-def _name(number: int, low: int, high: int) -> str:
-    return f"part-{number:08}_{low}_{high}.parquet"
-
-
 def _parts(folder: Path, length: int) -> tuple[array[int], array[int]]:
     """Where parts begin and where they end."""
-    found: dict[int, tuple[int, int]] = {}
-    for path in folder.iterdir():
-        if match := _PART.match(path.name):
-            found[int(match[1])] = int(match[2]), int(match[3])
+    found = stored_parts(folder)
     missing = [number for number in range(length) if number not in found]
     if missing:
         raise DamagedOutput(folder, f"part {missing[0]} of {length} is missing")

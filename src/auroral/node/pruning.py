@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from auroral.edge.logpruning import prune_log
+from auroral.edge.logpruning import Removed, prune_log
 from auroral.model.errors import AuroralError
 from auroral.node import verified
 from auroral.node.account import Account
@@ -27,19 +27,23 @@ class PruneError(AuroralError):
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """Rows before stime `below` are gone, as far as files could be cut; the run is verified up to `verified`.
+    """Batches of rows that lie before stime `below` as a whole are gone; the run is verified up to `verified`.
 
-    `inputs` are the bytes freed of each source log, `states` those of fold states.
+    `inputs` is what was removed from each source log, `states` the bytes of fold states.
     """
 
     below: int
     verified: int
-    inputs: Mapping[str, int]
+    inputs: Mapping[str, Removed]
     states: int
 
     @property
+    def rows(self) -> int:
+        return sum(removed.rows for removed in self.inputs.values())
+
+    @property
     def freed(self) -> int:
-        return sum(self.inputs.values()) + self.states
+        return sum(removed.bytes for removed in self.inputs.values()) + self.states
 
 
 def prune_folder(path: Path) -> Pruned:

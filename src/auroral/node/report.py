@@ -121,8 +121,23 @@ class Report:
         if self.ok:
             lines.append("verified: " + self._verdict)
         else:
-            lines.append("NOT verified" + ("" if self.outputs else ": the diagram has no outputs to compare"))
+            lines.append("NOT verified: " + self._faults)
         return "\n".join(lines)
+
+    @property
+    def _faults(self) -> str:
+        if not self.outputs:
+            return "the diagram has no outputs to compare"
+        faults = [
+            f"nothing of output {o.stream} was compared"
+            if o.frontier is None
+            else f"output {o.stream} is not what the batch run gives"
+            for o in self.outputs
+            if not o.ok
+        ]
+        faults += [str(file) for file in self.files if file.ok is False]
+        wrong = sum(not line.ok for line in self.ledger)
+        return "; ".join([*faults, *([f"sums in the ledger that do not come out: {wrong}"] if wrong else [])])
 
     @property
     def _verdict(self) -> str:

@@ -29,11 +29,17 @@ def restore(
 def _verified_state(folder: RunFolder, notes: list[str]) -> dict[int, bytes]:
     """The state of the last verification: what was pruned was pruned up to there."""
     try:
-        found = verified.load(folder)
-        state = None if found is None else verified.load_state(folder, found)
-    except verified.VerifiedError as error:
-        notes.append(str(error).splitlines()[0])
-        return {}
-    if found is None or found.state_at is None or state is None:
-        return {}
-    return {found.state_at: state}
+        return _load_state(folder)
+    except verified.VerifiedError:
+        # A verification that ends just now puts a newer state in its place, and the record first.
+        try:
+            return _load_state(folder)
+        except verified.VerifiedError as error:
+            notes.append(str(error).splitlines()[0])
+            return {}
+
+
+def _load_state(folder: RunFolder) -> dict[int, bytes]:
+    found = verified.load(folder)
+    state = None if found is None else verified.load_state(folder, found)
+    return {} if found is None or found.state_at is None or state is None else {found.state_at: state}

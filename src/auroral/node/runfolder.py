@@ -58,9 +58,8 @@ class RunSettings:
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
     flush: bool
-    availability: Mapping[str, int | None]
     words: tuple[str, ...]
-    functions: str = ""
+    functions: str
     format: int = FORMAT
 
     def to_json(self) -> bytes:
@@ -199,7 +198,6 @@ def _created(
         dict(inputs),
         dict(outputs),
         flush,
-        {output.stream: output.availability for output in diagram.outputs},
         diagram_words(checked),
         function_words(checked),
     )

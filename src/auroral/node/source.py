@@ -13,9 +13,13 @@ from auroral.edge.logindex import Part
 from auroral.edge.records import Kind
 from auroral.edge.refusals import Refused
 from auroral.edge.sourcelog import LogState, SourceLog
-from auroral.edge.stamping import Stamper, StampError
+from auroral.edge.stamping import Stamper, StampError, stamped_schema
 from auroral.model.diagram import Input
 from auroral.node.ranges import SourceSpan
+
+
+class RunStopped(StampError):
+    """Rows came after the run had stopped. None was taken: they can be given again when it is resumed."""
 
 
 class Source:
@@ -133,7 +137,7 @@ class Source:
         """Rows of [lo, hi) that are not in these parts."""
         out = {part.number for part in but}
         tables = [self.log.read_part(part) for part in self.parts(lo, hi) if part.number not in out]
-        together = pa.concat_tables([self.log.read(0, 0), *tables])
+        together = pa.concat_tables([stamped_schema(self.input.schema).empty_table(), *tables])
         stimes = together.column(0).to_numpy()
         return together.filter(pa.array((stimes >= lo) & (stimes < hi)))
 
@@ -144,7 +148,7 @@ class Source:
 
     def _must_be_open(self) -> None:
         if self._closed:
-            raise StampError(
+            raise RunStopped(
                 f"rows for {self.input.stream!r} came after the run had stopped\n"
                 "    next: resume the run folder, and push them then"
             )

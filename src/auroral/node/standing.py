@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from auroral.edge.commits import commit_path
 from auroral.edge.sourcelog import SourceLog
 from auroral.node.account import Account
 from auroral.node.outputlog import OutputLog
@@ -84,6 +85,6 @@ def _outputs(folder: RunFolder, account: Account) -> dict[str, OutputLog]:
     logs = {}
     for output in folder.checked.diagram.outputs:
         place = folder.output(output.stream)
-        if (place / "_commit.json").exists() or account.frontier is not None:
+        if commit_path(place).exists() or account.frontier is not None:
             logs[output.stream] = OutputLog.look(place, folder.checked.streams[output.stream].schema)
     return logs

@@ -75,12 +75,15 @@ def renew(path: Path, checked: Checked, functions: str, frontier: int | None) ->
     """
     earlier = _replaced(path)
     known, now = (earlier[-1]["functions"] if earlier else functions), function_words(checked)
-    # A folder that does not tell is of an earlier version.
-    if not known or known == now:
-        return
     kept = path / f"diagram-{len(earlier) + 1}.pickle"
     noted = [*earlier, {"since": frontier, "functions": now, "earlier": kept.name}]
     try:
+        if known == now:
+            if kept.exists():
+                # This was interrupted before, and the functions were changed back: the diagram there may be the other one.
+                replace_file(path / _PICKLE, kept.read_bytes())
+                kept.unlink()
+            return
         if not kept.exists():
             # Otherwise this was interrupted before, and the diagram there may be the new one already.
             replace_file(kept, (path / _PICKLE).read_bytes())

@@ -6,17 +6,18 @@ run can make the run wrong, but never the judge. `verified.json` names it by its
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from auroral.edge import checkedjson
+from auroral.edge.checkedjson import digest
 from auroral.edge.durable import make_folder, replace_file, storage_error
 from auroral.model.errors import AuroralError
 from auroral.node.account import Counts
 from auroral.node.runfolder import RunFolder
+from auroral.node.userfiles import FoundEqual
 
 FORMAT = 1
 
@@ -27,11 +28,16 @@ class VerifiedError(AuroralError):
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """An input when it was verified: its records, the rows in them, and the rows of the input behind them."""
+    """An input when it was verified: its records, the rows in them, and the rows of the input behind them.
+
+    `rejected` rows were in the first `rejected_bytes` of the file that keeps them.
+    """
 
     records: int
     rows: int
     rows_read: int
+    rejected: int
+    rejected_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,7 @@ class Verified:
     """Everything below stime `until` was found equal. `start` is the run's first bucket.
 
     `rows_in`, `counts` and `output_rows` are the run's totals at `until`; `logged` is where its source logs ended when
-    they were read. `state_at` is where the stored fold state holds and `state` its hash; None for no fold state.
+    they were read, `files` how much of the user's files was found equal, `functions` what the diagram's functions were. `state_at` is where the stored fold state holds and `state` its hash; None for no fold state.
     `chain` is on what all this rests, the oldest first.
     """
 
@@ -65,6 +71,8 @@ class Verified:
     counts: Counts
     output_rows: Mapping[str, int]
     logged: Mapping[str, Logged]
+    files: Mapping[str, FoundEqual]
+    functions: str
     chain: tuple[Link, ...]
     state_at: int | None = None
     state: str | None = None
@@ -99,10 +107,7 @@ def load(folder: RunFolder) -> Verified | None:
     """What was verified of this run; None where nothing was."""
     path = folder.verified
     try:
-        stored: dict[str, Any] = json.loads(path.read_text())
-        if stored.pop("check") != _digest(_canonical(stored)) or stored.pop("format") != FORMAT:
-            raise ValueError("its checksum does not match")
-        found = _from_json(stored)
+        found = _from_json(checkedjson.parse(path.read_bytes(), FORMAT))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
@@ -120,14 +125,12 @@ def load_state(folder: RunFolder, found: Verified) -> bytes | None:
     try:
         state = path.read_bytes()
     except OSError as error:
-        raise _refused(f"{path}, the fold state that was verified, cannot be read: {error.strerror}") from error
-    if _digest(state) != found.state:
+        raise _refused(
+            f"{path}, the fold state that was verified, cannot be read: {error.strerror or error}"
+        ) from error
+    if digest(state) != found.state:
         raise _refused(f"{path}, the fold state that was verified, is not what it was then (its hash does not match)")
     return state
-
-
-def hash_of(state: bytes) -> str:
-    return _digest(state)
 
 
 def _refused(what: str) -> VerifiedError:
@@ -143,30 +146,23 @@ def _state_path(folder: RunFolder, found: Verified) -> Path:
     return folder.verified_states / f"{found.state_at}-{found.state}.state"
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=16).hexdigest()
-
-
-def _canonical(stored: Mapping[str, Any]) -> bytes:
-    return json.dumps(stored, ensure_ascii=False, sort_keys=True).encode()
-
-
 def _to_json(found: Verified) -> bytes:
     nested: dict[str, dict[str, int]] = {}
     for (box, reason), count in sorted(found.counts.items()):
         nested.setdefault(box, {})[reason] = count
     stored = {name: getattr(found, name) for name in found.__slots__} | {
-        "format": FORMAT,
         "counts": nested,
         "output_rows": dict(found.output_rows),
         "logged": {stream: asdict(logged) for stream, logged in found.logged.items()},
+        "files": {stream: asdict(equal) for stream, equal in found.files.items()},
         "chain": [asdict(link) for link in found.chain],
     }
-    return json.dumps(stored | {"check": _digest(_canonical(stored))}, ensure_ascii=False, indent=1).encode()
+    return checkedjson.dump(stored, FORMAT)
 
 
 def _from_json(stored: dict[str, Any]) -> Verified:
     counts = {(box, reason): int(n) for box, by in stored.pop("counts").items() for reason, n in by.items()}
     logged = {stream: Logged(**given) for stream, given in stored.pop("logged").items()}
+    files = {stream: FoundEqual(**given) for stream, given in stored.pop("files").items()}
     chain = tuple(Link(**given) for given in stored.pop("chain"))
-    return Verified(**stored, counts=counts, logged=logged, chain=chain)
+    return Verified(**stored, counts=counts, logged=logged, files=files, chain=chain)

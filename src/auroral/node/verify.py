@@ -31,25 +31,31 @@ from auroral.node.report import LedgerLine, OutputReport, Report
 from auroral.node.runfolder import RunFolder
 from auroral.node.standing import Standing
 from auroral.node.storeddiagram import replaced_notes
+from auroral.node.userfiles import judged_files
 from auroral.node.verified import Verified
 from auroral.node.verifylock import verifying
 
 
 def verify_folder(session: Session, path: Path, since_last: bool = False) -> Report:
-    """Compare the run in `path` with a batch run; with `since_last`, only what is new since it was last found equal.
+    """Compare the run in `path` with a batch run, and its files with the run; with `since_last`, only what is new since
+    it was last found equal.
 
     Loads the folder's pickle: open only folders you trust.
     """
     folder = RunFolder.look(path)
-    with verifying(path) as lock, tempfile.TemporaryDirectory(prefix="auroral-verify-") as scratch:
+    with (
+        verifying(path) as lock,
+        tempfile.TemporaryDirectory(prefix="auroral-verify-", ignore_cleanup_errors=True) as scratch,
+    ):
         run = Standing.look(folder)
         stretch = stretch_of(run, since_last)
         inputs = {stream: _input(log, stretch, run.until) for stream, log in run.sources.items()}
         rows = {stream: sums.rows for stream, sums in inputs.items()}
         batch = _batch(session, run, stretch, rows, Path(scratch) / "outputs")
-        report = _compared(run, stretch, inputs, batch)
+        earlier = stretch.earlier.files if since_last and stretch.earlier else {}
+        report = replace(_compared(run, stretch, inputs, batch), files=judged_files(folder, earlier))
         if report.ok:
-            unrecorded = record(session, run, stretch, rows, lock, Path(scratch) / "states")
+            unrecorded = record(session, run, stretch, inputs, report.files, lock, Path(scratch) / "states")
             report = replace(report, notes=(*report.notes, unrecorded)) if unrecorded else report
     return report
 

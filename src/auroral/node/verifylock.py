@@ -8,34 +8,42 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from auroral.edge.durable import InUse, storage_error
+from auroral.edge.durable import InUse, locked, storage_error
 
 _NAME = "verify.lock"
 
 
 @contextmanager
 def verifying(path: Path) -> Iterator[int | None]:
-    """Keep the folder from being pruned; gives what `alone` takes. None where the folder cannot be written, and hence
-    not pruned either."""
+    """Keep the folder from being pruned; gives what `alone` takes.
+
+    None where the folder cannot be written by us: then nothing can be recorded. Its owner can still prune it; to keep
+    that away, the lock that is there is taken for reading, or else there is nothing to take.
+    """
     try:
         descriptor = os.open(path / _NAME, os.O_RDWR | os.O_CREAT, 0o644)
+        writable = True
     except OSError:
-        yield None
-        return
+        writable = False
+        try:
+            descriptor = os.open(path / _NAME, os.O_RDONLY)
+        except OSError:
+            yield None
+            return
     try:
-        if not _locked(descriptor, fcntl.LOCK_SH):
+        if not locked(descriptor, fcntl.LOCK_SH):
             raise InUse(
                 f"{path} is being pruned by another process\n    allowed: one that prunes, or any number that verify\n"
                 "    next: wait for it to end, then verify"
             )
-        yield descriptor
+        yield descriptor if writable else None
     finally:
         os.close(descriptor)
 
 
 def alone(descriptor: int) -> bool:
     """Whether nobody else verifies now; from here on nobody else can begin to."""
-    return _locked(descriptor, fcntl.LOCK_EX)
+    return locked(descriptor, fcntl.LOCK_EX)
 
 
 @contextmanager
@@ -54,11 +62,3 @@ def pruning(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def _locked(descriptor: int, how: int) -> bool:
-    try:
-        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -54,7 +54,10 @@ def run_whole(
 ) -> Batch:
     """Read all inputs to their end, evaluate them at once, and write the outputs."""
     check_new(outputs.values())
-    with tempfile.TemporaryDirectory(prefix="auroral-batch-") as scratch, ExitStack() as opened:
+    with (
+        tempfile.TemporaryDirectory(prefix="auroral-batch-", ignore_cleanup_errors=True) as scratch,
+        ExitStack() as opened,
+    ):
         sources: dict[str, Source] = {}
         for number, given in enumerate(checked.diagram.inputs):
             source = Source(given, checked.diagram.bucket, Path(scratch) / f"source-{number}")
