@@ -15,6 +15,7 @@ from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.builder import DiagramBuilder
 from auroral.model.checking import Checked
 from auroral.model.errors import Place
+from auroral.model.expression import register_function
 from auroral.model.expression.singles import nearest_single
 from auroral.model.steps import Stream
 from auroral.model.windows import Alignment, FieldWindow
@@ -54,7 +55,25 @@ def register_aggregates() -> None:
     )
 
 
+def register_functions() -> None:
+    """Functions that fail for some rows, nested for the same reason."""
+
+    def picky(x: float | None) -> float | None:
+        if x is not None and not x >= 0:
+            raise ValueError(f"#{x} is below zero")
+        return x
+
+    def short(text: str | None) -> str | None:
+        if text is not None and len(text) != 1:
+            raise LookupError(text)
+        return text
+
+    register_function("picky", picky, "double", "double")
+    register_function("short", short, "string", "string")
+
+
 register_aggregates()
+register_functions()
 
 
 @dataclass(slots=True)
@@ -128,6 +147,7 @@ class _Drawing:
         steps: list[Callable[[str], Sequence[Stream]]] = [
             self._filter,
             self._map,
+            self._rejecting,
             self._union,
             self._aggregate,
             self._aggregate,
@@ -231,6 +251,26 @@ class _Drawing:
         if self.random.random() < 0.3:
             columns[self.random.choice(ODD_NAMES)] = f"'{self.random.choice(ODD)}'"
         return (stream.map(name, columns or {"z": "stime"}),)
+
+    def _rejecting(self, name: str) -> Sequence[Stream]:
+        """A map or filter with functions that fail for some rows, and what becomes of those."""
+        stream, random = self._take(), self.random
+        assert stream is not None
+        numbers = self._numbers(stream)
+        if not numbers or "error" in self._names(stream):
+            return ()
+        a, b = random.choice(numbers), random.choice(numbers)
+        value = random.choice([f"picky(double({a}))", f"if {b} > 1 then picky(double({a})) else 0.0"])
+        made: tuple[Stream, ...]
+        if random.random() < 0.5:
+            columns = {n: n for n in self._names(stream) if n in ("t", "k", "w") or random.random() < 0.5}
+            if "k" in columns:
+                columns["k"] = random.choice(["k", "short(k)", f"if {b} < 0 then short(k) else k"])
+            made = (stream.map(name, {**columns, "m": value}, on_error="reject"),)
+        else:
+            predicates = random.choice([[f"{value} > 1.0"], [f"{a} < 0", f"{b} > 0 and {value} >= 0.0"]])
+            made = stream.split(name, predicates, otherwise=random.random() < 0.5, on_error="reject")
+        return (*made, made[0].errors()) if random.random() < 0.7 else made
 
     def _union(self, name: str) -> Sequence[Stream]:
         stream = self._take()
