@@ -110,6 +110,13 @@ def test_an_unknown_policy_is_named():
     assert "unknown on_error 'skip'" in refused(lambda: s.apply("a", len, schema="v int", on_error="skip"))
 
 
+def test_what_reads_the_errors_of_a_wrong_box_is_not_blamed():
+    d, s = started()
+    bad = s.filter("h", "f(w) > 1", on_error="reject").errors()
+    bad.map("m", {"e": "error"}).output()
+    assert "unknown field 'w'" in refused(lambda: d.check(KNOWN))
+
+
 def test_pictures_say_which_boxes_reject():
     d, s = started()
     s.map("m", {"w": "f(v)"}, on_error="reject")

@@ -25,8 +25,8 @@ class UserCodeFailed(AuroralError):
         self.what, self.lo, self.hi = what, lo, hi
         problem = Problem(
             f"{what}, in the buckets of stime [{lo}, {hi})",
-            next_step="mend the function, filter out such rows before it, or say on_error='reject' on a filter or map; "
-            "the rows are still in the log",
+            next_step="mend the function, filter out such rows before it, or reject them with on_error='reject' on a "
+            "filter or map; the rows are still in the log",
         )
         super().__init__(str(problem))
 
