@@ -36,6 +36,7 @@ def small_diagram() -> Checked:
         return state + key
 
     aggregate_function("spelled", init=lambda: "", incr=joined, final=lambda state: state, returns="string")
+
     def whole(number: float) -> int:
         if not number.is_integer():
             raise ValueError(f"{number} is not whole")

@@ -1,7 +1,7 @@
 """Rows that a box rejects, in a whole run: its ledger, its error stream, and the proof."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -10,25 +10,33 @@ from auroral.edge.ledger import Reason
 from auroral.model.expression import Functions
 from auroral.model.expression.functions import make_function
 from auroral.node.account import Account
+from auroral.node.storeddiagram import diagram_words
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
 
-
-def checked() -> auroral.Checked:
+def checked(on_error: Literal["stop", "reject"] = "reject") -> auroral.Checked:
     def number(text: str | None) -> int | None:
         return None if text is None else int(text)
 
     d = auroral.diagram("texts", bucket="1s")
     texts = d.input("texts", "ts long, text string", stime="ts", unit="s")
-    numbers = texts.map("numbers", {"n": "number(text)"}, on_error="reject")
+    numbers = texts.map("numbers", {"n": "number(text)"}, on_error=on_error)
     numbers.aggregate("sums", {"n": "sum(n)"}, window="5s").output()
-    numbers.errors().output("not numbers")
+    if on_error == "reject":
+        numbers.errors().output("not numbers")
     return d.check(Functions().plus(make_function("number", number, "string", "int")))
 
 
+def test_a_run_knows_whether_it_rejects() -> None:
+    (stopping,), (rejecting,) = (
+        [line for line in diagram_words(checked(how)) if line.startswith("box numbers")] for how in ("stop", "reject")
+    )
+    assert "on_error" not in stopping and "reject" in rejecting
+
+
+@pytest.mark.spark
 def test_rejected_rows_are_in_the_ledger_and_verified(tmp_path: Path, spark: "SparkSession") -> None:
     given = [{"ts": second, "text": "one" if second % 4 == 3 else str(second)} for second in range(20)]
     with auroral.run(checked(), folder=tmp_path / "run", session=spark) as app:

@@ -10,8 +10,8 @@ from auroral.engine.reached import WHY, first_of, or_stop
 from auroral.engine.sqltext import STIME, Cte, columns, order_column, quoted, select
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap
 from auroral.model.checking import CheckedBox
-from auroral.model.expression import Typed
-from auroral.model.expression.typed import Choice, Constant
+from auroral.model.expression import Typed, user_functions
+from auroral.model.expression.typed import Choice, Constant, Infix
 from auroral.model.on_error import ERROR_FIELD, OnError
 from auroral.model.types import BOOL
 
@@ -35,6 +35,8 @@ def filtered(compiler: Compiler, checked: CheckedBox, typed: TypedFilter) -> lis
             where = f"{rejected} IS NULL AND ({where})"
         else:
             where = or_stop(error_sql(_as_choice(cases[: position + 1]), column, WHY), where, "BOOLEAN")
+            if position == 0 and (known := _known_first(cases[0])) is not None:
+                where = f"({value_sql(known, column)}) IS NOT FALSE AND {where}"
         items = [*compiler.head(source, target), *fields]
         ctes.append(Cte(target, select(items, quoted(source), f"WHERE {where}")))
     return [*ctes, *side]
@@ -46,6 +48,15 @@ def _as_choice(predicates: Sequence[Typed]) -> Typed:
     for predicate in reversed(predicates):
         rest = Choice(BOOL, predicate, Constant(BOOL, True), rest)
     return rest
+
+
+def _known_first(predicate: Typed) -> Typed | None:
+    """What can be asked before any function is called: it may decide, and spares the calls then."""
+    while isinstance(predicate, Infix) and predicate.op == "and" and user_functions(predicate):
+        if not user_functions(predicate.left):
+            return predicate.left
+        predicate = predicate.left
+    return None
 
 
 def mapped(compiler: Compiler, checked: CheckedBox, typed: TypedMap) -> list[Cte]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import auroral
+from auroral.engine.compile import compile_program
 from auroral.engine.failures import UserCodeFailed
 from auroral.engine.session import lane
 from auroral.model.expression import Functions
@@ -122,6 +123,9 @@ def rejecting():
     made.errors().join(
         "both bad", held.errors(), on="left.v = right.v", within="3us", columns={"a": "left.error", "b": "right.error"}
     ).output()
+    # A box behind slices reads what an earlier job gave.
+    before = s.aggregate("before", {"n": "sum(d)"}, window="10us")
+    before.map("behind", {"n": "inverse(int(n) - 1)"}, on_error="reject").errors().output()
     return d.check(functions())
 
 
@@ -152,6 +156,7 @@ def test_rejected_rows_are_counted_without_an_error_stream_too(rejected):
         ("cases", "rejected"): 3,
         ("told", "rejected"): 10,
         ("typed", "rejected"): 2,
+        ("behind", "rejected"): 1,
     }
 
 
@@ -189,6 +194,7 @@ def test_a_result_of_another_type_is_an_error_and_not_null(rejected):
 def test_streams_of_errors_go_on(rejected):
     assert [row[1:3] for row in rejected.outputs["so far"]][-3:] == [("a", 2), ("a", 3), ("b", 2)]
     assert rejected.outputs["sums"] and rejected.outputs["both bad"]
+    assert rejected.outputs["behind.errors"] == [(19, 1, "inverse: ValueError: no inverse")]
 
 
 @pytest.mark.parametrize("partitions", [1, 7])
@@ -235,3 +241,13 @@ def test_a_stop_says_the_whole_message(spark, tmp_path):
     with pytest.raises(UserCodeFailed) as failed:
         by_buckets(spark, d.check(functions()), {"s": rows((1, 5, 1, "a"))}, [0, 10], tmp_path / "long")
     assert LONG in str(failed.value)
+
+
+def test_what_decides_before_a_call_is_asked_first(spark, tmp_path):
+    d, s = started()
+    s.filter("few", "d > 1 and inverse(d) > 0 and even(v) > 0").output()
+    program = compile_program(d.check(functions()), single=True)
+    (text,) = [cte.select for step in program.steps for cte in step.ctes if cte.name == "few"]
+    assert "WHERE (`d` > 1) IS NOT FALSE AND IF(" in text
+    found = by_buckets(spark, d.check(functions()), {"s": GIVEN[:7]}, [0, 20], tmp_path)
+    assert [row[1] for row in found.outputs["few"]] == [6]
