@@ -63,13 +63,13 @@ def register_functions() -> None:
             raise ValueError(f"#{x} is below zero")
         return x
 
-    def short(text: str | None) -> str | None:
+    def letter(text: str | None) -> str | None:
         if text is not None and len(text) != 1:
             raise LookupError(text)
         return text
 
     register_function("picky", picky, "double", "double")
-    register_function("short", short, "string", "string")
+    register_function("letter", letter, "string", "string")
 
 
 register_aggregates()
@@ -148,6 +148,7 @@ class _Drawing:
             self._filter,
             self._map,
             self._rejecting,
+            self._rejecting,
             self._union,
             self._aggregate,
             self._aggregate,
@@ -183,7 +184,8 @@ class _Drawing:
         return self.builder.check().streams[stream.name].schema
 
     def _names(self, stream: Stream) -> list[str]:
-        return [n for n in self._types(stream).names if not n.startswith(LOOSE)]
+        """Fields that expressions can name as they are."""
+        return [n for n in self._types(stream).names if not n.startswith(LOOSE) and n not in ODD_NAMES]
 
     def _numbers(self, stream: Stream) -> list[str]:
         return [f.name for f in self._types(stream).fields if f.type.is_numeric and not f.name.startswith(LOOSE)]
@@ -265,10 +267,10 @@ class _Drawing:
         if random.random() < 0.5:
             columns = {n: n for n in self._names(stream) if n in ("t", "k", "w") or random.random() < 0.5}
             if "k" in columns:
-                columns["k"] = random.choice(["k", "short(k)", f"if {b} < 0 then short(k) else k"])
+                columns["k"] = random.choice(["k", "letter(k)", f"if {b} < 0 then letter(k) else k"])
             made = (stream.map(name, {**columns, "m": value}, on_error="reject"),)
         else:
-            predicates = random.choice([[f"{value} > 1.0"], [f"{a} < 0", f"{b} > 0 and {value} >= 0.0"]])
+            predicates = random.choice([[f"({value}) > 1.0"], [f"{a} < 0", f"{b} > 0 and ({value}) >= 0.0"]])
             made = stream.split(name, predicates, otherwise=random.random() < 0.5, on_error="reject")
         return (*made, made[0].errors()) if random.random() < 0.7 else made
 
