@@ -10,7 +10,8 @@ from auroral.edge.ledger import Reason
 from auroral.model.expression import Functions
 from auroral.model.expression.functions import make_function
 from auroral.node.account import Account
-from auroral.node.storeddiagram import diagram_words
+from auroral.node.runfolder import RunFolder
+from auroral.node.storeddiagram import RunFolderError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,11 +30,10 @@ def checked(on_error: Literal["stop", "reject"] = "reject") -> auroral.Checked:
     return d.check(Functions().plus(make_function("number", number, "string", "int")))
 
 
-def test_a_run_knows_whether_it_rejects() -> None:
-    (stopping,), (rejecting,) = (
-        [line for line in diagram_words(checked(how)) if line.startswith("box numbers")] for how in ("stop", "reject")
-    )
-    assert "on_error" not in stopping and "reject" in rejecting
+def test_a_run_that_stops_does_not_go_on_as_one_that_rejects(tmp_path: Path) -> None:
+    RunFolder.claim(tmp_path, checked("stop"), {}, {}, False).close()
+    with pytest.raises(RunFolderError, match="is a run of another diagram"):
+        RunFolder.claim(tmp_path, checked("reject"), {}, {}, False)
 
 
 @pytest.mark.spark

@@ -16,7 +16,6 @@ import cloudpickle
 from auroral.edge.durable import replace_file, storage_error
 from auroral.model.checking import Checked
 from auroral.model.errors import AuroralError
-from auroral.model.on_error import OnError
 from auroral.node.functionwords import function_words
 
 _PICKLE = "diagram.pickle"
@@ -36,8 +35,6 @@ def diagram_words(checked: Checked) -> tuple[str, ...]:
     for box in diagram.boxes:
         # Functions are shown with an address that differs from process to process.
         spec = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(box.spec))
-        # Runs of earlier versions have no word of it.
-        spec = spec.replace(f", on_error={OnError.STOP!r}", "")
         lines.append(f"box {box.name}: {', '.join(box.inputs)} -> {', '.join(box.outputs)}: {spec}")
     return (*lines, *(f"output {o.stream}" for o in diagram.outputs))
 
