@@ -24,6 +24,7 @@ from engine.user_code import (
     recent_frame,
     recent_rows,
     register_aggregates,
+    register_functions,
 )
 
 # Texts that mean something to SQL, to Spark's substitution of variables, or to how statements are put together here.
@@ -33,6 +34,7 @@ LOOSE = "dev"
 """What columns are called whose values the reference computes otherwise than Spark: nothing is made from them."""
 
 register_aggregates()
+register_functions()
 
 
 @dataclass(slots=True)
@@ -110,6 +112,8 @@ class _Drawing:
         steps: list[Callable[[str], Sequence[Stream]]] = [
             self._filter,
             self._map,
+            self._rejecting,
+            self._rejecting,
             self._union,
             self._aggregate,
             self._aggregate,
@@ -214,6 +218,26 @@ class _Drawing:
         if self.random.random() < 0.3:
             columns[self.random.choice(ODD_NAMES)] = f"'{self.random.choice(ODD)}'"
         return (stream.map(name, columns or {"z": "stime"}),)
+
+    def _rejecting(self, name: str) -> Sequence[Stream]:
+        """A map or filter with functions that fail for some rows, and what becomes of those."""
+        stream, random = self._take(), self.random
+        assert stream is not None
+        numbers = self._numbers(stream)
+        if not numbers or "error" in self._names(stream):
+            return ()
+        a, b = random.choice(numbers), random.choice(numbers)
+        value = random.choice([f"picky(double({a}))", f"if {b} > 1 then picky(double({a})) else 0.0"])
+        made: tuple[Stream, ...]
+        if random.random() < 0.5:
+            columns = {n: n for n in self._names(stream) if n in ("t", "k", "w") or random.random() < 0.5}
+            if "k" in columns:
+                columns["k"] = random.choice(["k", "letter(k)", f"if {b} < 0 then letter(k) else k"])
+            made = (stream.map(name, {**columns, "m": value}, on_error="reject"),)
+        else:
+            predicates = random.choice([[f"({value}) > 1.0"], [f"{a} < 0", f"{b} > 0 and ({value}) >= 0.0"]])
+            made = stream.split(name, predicates, otherwise=random.random() < 0.5, on_error="reject")
+        return (*made, made[0].errors()) if random.random() < 0.7 else made
 
     def _union(self, name: str) -> Sequence[Stream]:
         stream = self._take()

@@ -37,7 +37,14 @@ def small_diagram() -> Checked:
         return state + key
 
     aggregate_function("spelled", init=lambda: "", incr=joined, final=lambda state: state, returns="string")
+
+    def whole(number: float) -> int:
+        if not number.is_integer():
+            raise ValueError(f"{number} is not whole")
+        return int(number)
+
     functions = Functions().plus(make_function("shout", lambda text: text.upper() + "!", "string", "string"))
+    functions = functions.plus(make_function("whole", whole, "double", "long"))
     d = auroral.diagram("sessions", bucket="10us")
     left = d.input("left", "t long, k string, x double", stime="t", unit="us")
     right = d.input("right", "t long, k string, x double", stime="t", unit="us")
@@ -47,6 +54,9 @@ def small_diagram() -> Checked:
     both.aggregate("words", {"w": "spelled(k)"}, window="20us").output()
     columns = {"k": "shout(left.k)", "gap": "left.x - right.x"}
     left.join("pairs", right, on="left.k = right.k", within="7us", columns=columns, how="left").output()
+    numbers = left.map("numbers", {"n": "if x >= 0.0 then whole(x) else 0"}, on_error="reject")
+    numbers.output()
+    numbers.errors().output()
     left.apply("top", lambda frame: frame.groupBy("k").max("x").toDF("k", "x"), schema="k string, x double").output()
     return d.check(functions)
 

@@ -14,6 +14,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from auroral.engine.expression import to_sql
+from auroral.engine.failures import guarded
+from auroral.engine.reached import result_type
 from auroral.model.expression import Typed
 from auroral.model.schema import arrow_schema
 from auroral.model.types import FieldType, Kind
@@ -140,13 +142,12 @@ def test_large_expressions_stay_small_and_run(spark: Any, text: str) -> None:
 
 @pytest.mark.spark
 def test_user_functions_are_called_by_their_udf_name(session: Any) -> None:
-    call = USER["twice"].call
-    assert call is not None
-    session.udf.register("auroral_twice", call, "double")
+    twice = USER["twice"]
+    session.udf.register("auroral_twice", guarded("twice", twice), result_type(twice.returns.spark))
     rows = [_row({"n": 4, "s": "abc"}), _row({})]
     typed = typed_as("twice(n, s) + TWICE(2, null)")
-    assert to_sql(typed, backquoted) == (
-        "auroral_twice(CAST(`n` AS INT), `s`) + auroral_twice(2, CAST(NULL AS STRING))"
-    )
+    calls = ("auroral_twice(CAST(`n` AS INT), `s`)", "auroral_twice(2, CAST(NULL AS STRING))")
+    value, error = " + ".join(f"{call}.v" for call in calls), f"coalesce({', '.join(f'{call}.why' for call in calls)})"
+    assert to_sql(typed, backquoted) == f"IF({error} IS NULL, {value}, CAST(raise_error({error}) AS DOUBLE))"
     assert _spark_values(session, rows, [typed]) == [[15.0, None]]
     assert [evaluate(typed, row) for row in rows[:1]] == [15.0]

@@ -37,10 +37,20 @@ def test_the_users_error_is_found_in_sparks():
     assert explained(RuntimeError("out of memory"), 0, 1) is None
 
 
-def test_a_guarded_function_is_still_the_function():
-    assert guarded("box 'b'", lambda a, b: a + b)(1, 2) == 3
-    with pytest.raises(RuntimeError, match=r"box 'b' of \(1, 0\) failed: ZeroDivisionError"):
-        guarded("box 'b'", lambda a, b: a / b)(1, 0)
+def test_a_guarded_function_gives_its_result_or_what_failed():
+    over = guarded("box 'b'", make_function("over", lambda a, b: a // b, "int, int", "int"))
+    assert over(4, 2) == (2, None, None)
+    result, error, why = over(1, 0)
+    assert (result, error) == (None, "over: ZeroDivisionError: integer division or modulo by zero")
+    assert "box 'b' of (1, 0) failed: ZeroDivisionError: integer" in str(explained(RuntimeError(why), 0, 10))
+
+
+def test_a_lack_of_memory_is_no_fault_of_the_row():
+    def greedy(a):
+        raise MemoryError
+
+    with pytest.raises(RuntimeError, match=r"box 'b' of \(1,\) failed: MemoryError"):
+        guarded("box 'b'", make_function("greedy", greedy, "int", "int"))(1)
 
 
 @pytest.mark.spark

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from auroral.model.aggregates import aggregate_function
+from auroral.model.expression import register_function
 from auroral.reference.apply import Stime
 from auroral.reference.rows import Row
 
@@ -30,6 +31,23 @@ def register_aggregates() -> None:
         returns="string",
         combine=lambda earlier, later: earlier + later,
     )
+
+
+def register_functions() -> None:
+    """Functions that fail for some rows, nested for the same reason."""
+
+    def picky(x: float | None) -> float | None:
+        if x is not None and not x >= 0:
+            raise ValueError(f"#{x} is below zero")
+        return x
+
+    def letter(text: str | None) -> str | None:
+        if text is not None and len(text) != 1:
+            raise LookupError(text)
+        return text
+
+    register_function("picky", picky, "double", "double")
+    register_function("letter", letter, "string", "string")
 
 
 def per_key_frame(frame: Any) -> Any:

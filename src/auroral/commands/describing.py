@@ -29,6 +29,7 @@ class Described:
     convergent: bool
     order_key: str
     result_stime: str
+    on_error: str
     runs: bool
 
     @property
@@ -58,6 +59,7 @@ class Described:
             "convergent": self.convergent,
             "order_key": self.order_key,
             "result_stime": self.result_stime,
+            "on_error": self.on_error,
             "runs": self.runs,
         }
 
@@ -86,6 +88,7 @@ def _box(checked: CheckedBox, query: str, bucket: int) -> Described:
         typed.convergent,
         facts.order_key,
         facts.result_stime,
+        str(typed.on_error),
         not later,
     )
 

@@ -95,7 +95,8 @@ def failed_in_spark(what: str, error: BaseException, resume: Resuming | None = N
         failed = AuroralError(
             f"{error.what}, in the buckets of stime [{error.lo}, {error.hi})\n"
             "    allowed: a function that takes these rows; they are still in the log\n"
-            f"    next: mend the function, then go on with: {resume.mended}; or filter out such rows before it, in a new run"
+            f"    next: mend the function, then go on with: {resume.mended}; or, in a new run, "
+            "filter out such rows before it, or reject them with on_error='reject' on a filter or map"
         )
         failed.__cause__ = error
         return failed

@@ -18,6 +18,7 @@ from auroral.engine.sqltext import (
     SEQ,
     STIME,
     Column,
+    ColumnText,
     Cte,
     columns,
     order_column,
@@ -56,8 +57,8 @@ class Step:
 class Program:
     """A compiled diagram. Statements take the slots LO and HI, the range of stime that is evaluated.
 
-    `sources` and `kept` are read (with their past); `kept` and `outputs` are written. Ledger counts are `shed` and `late`
-    relations by box.
+    `sources` and `kept` are read (with their past); `kept` and `outputs` are written. Ledger counts are queries by
+    box and reason.
     """
 
     checked: Checked
@@ -254,8 +255,12 @@ class Compiler:
         return [STIME, *(c.name for c in self.order(source) if target in self.ordered)]
 
     def sql(self, typed: Typed, source: str) -> str:
+        return to_sql(typed, self.column(source))
+
+    def column(self, source: str) -> ColumnText:
+        """How expressions over rows of one stream name its fields."""
         schema = self.stream(source).schema
-        return to_sql(typed, lambda _, name: STIME if name == "stime" and schema.get(name) is None else quoted(name))
+        return lambda _, name: STIME if name == "stime" and schema.get(name) is None else quoted(name)
 
     def count(self, checked: CheckedBox, reason: str, counted: str, condition: str) -> None:
         """Rows that a box leaves out are counted for the ledger by a query of their own over the same steps."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from auroral.engine.constants import constant
+from auroral.engine.reached import ERROR, VALUE, WHY, Errors, or_stop
 from auroral.engine.sqltext import ColumnText, string_literal
 from auroral.engine.users_sql import users_sql
 from auroral.model.expression.builtins import BUILTINS, TRIGONOMETRIC
@@ -49,9 +50,21 @@ _MATHEMATICAL = frozenset((*TRIGONOMETRIC, "sqrt", "exp", "pow"))
 def to_sql(typed: Typed, column: ColumnText) -> str:
     """The expression as Spark SQL; `column` gives the text of a field's column by qualifier and name.
 
-    `stime` is asked for like any field and must be a BIGINT. User functions are called as `auroral_<name>`.
+    `stime` is asked for like any field and must be a BIGINT. User functions are called as `auroral_<name>`; a call that
+    fails stops the job if it is reached.
     """
-    return _Writer(column).write(typed).text
+    writer = _Writer(column)
+    return or_stop(Errors(writer, WHY).first(typed), writer.value(typed), typed.type.spark)
+
+
+def value_sql(typed: Typed, column: ColumnText) -> str:
+    """The same for rows of which it is known that no call fails."""
+    return _Writer(column).value(typed)
+
+
+def error_sql(typed: Typed, column: ColumnText, part: str = ERROR) -> str | None:
+    """The first error among the calls that are reached, see `Errors`."""
+    return Errors(_Writer(column), part).first(typed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +80,12 @@ class _Sql:
 class _Writer:
     def __init__(self, column: ColumnText):
         self._column = column
+
+    def value(self, node: Typed) -> str:
+        return self.write(node).text
+
+    def call(self, node: Invoke) -> str:
+        return _call(USER_FUNCTION_PREFIX + node.name, [self.write(arg) for arg in node.args]).text
 
     def write(self, node: Typed) -> _Sql:
         match node:
@@ -175,14 +194,14 @@ class _Writer:
         return _Sql(f"CASE {' '.join(parts)} ELSE {self.write(rest).text} END")
 
     def _invoke(self, node: Invoke) -> _Sql:
-        if node.function is None and not BUILTINS[node.name].pure:
+        if node.function is not None:
+            return _Sql(f"{self.call(node)}.{VALUE}")
+        if not BUILTINS[node.name].pure:
             raise ValueError(f"{node.name}() cannot be repeated, so it has no SQL; the checker refuses it")
         args: list[_Sql] = []
         for arg in node.args:
             plain = node.name in _MATHEMATICAL and _implied(arg, compares=False)
             args.append(self._without_cast(arg) if plain else self.write(arg))
-        if node.function is not None:
-            return _call(USER_FUNCTION_PREFIX + node.name, args)
         match node.name:
             case "strlen":
                 return _call("length", args)

@@ -10,6 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from auroral.model.errors import AuroralError, Problem
+from auroral.model.expression import Function
+from auroral.model.expression.results import as_result
+from auroral.model.on_error import error_text, said
 
 _OPEN, _CLOSE = "<auroral-failure>", "</auroral-failure>"
 _MARKED = re.compile(f"{_OPEN}(.*?){_CLOSE}", re.DOTALL)
@@ -22,9 +25,9 @@ class UserCodeFailed(AuroralError):
         self.what, self.lo, self.hi = what, lo, hi
         problem = Problem(
             f"{what}, in the buckets of stime [{lo}, {hi})",
-            # A filter makes another diagram, with which a run cannot go on; a mended function does not.
-            next_step="mend the function, then start again: a run that has a folder goes on there with the same rows; or "
-            "filter out such rows before it, in a new run",
+            # Another diagram is another run; a mended function is not.
+            next_step="mend the function, then start again: a run that has a folder goes on there with the same rows; or, in "
+            "a new run, filter out such rows before it, or reject them with on_error='reject' on a filter or map",
         )
         super().__init__(str(problem))
 
@@ -34,7 +37,7 @@ def described(what: str, error: BaseException, given: Any = None) -> str:
     values = "" if given is None else f" of {given!r}"
     if len(values) > 200:
         values = values[:200] + "..."
-    return f"{what}{values} failed: {type(error).__name__}: {error}"
+    return f"{what}{values} failed: {said(error)}"
 
 
 def marked(what: str, error: BaseException, given: Any = None) -> RuntimeError:
@@ -42,14 +45,20 @@ def marked(what: str, error: BaseException, given: Any = None) -> RuntimeError:
     return RuntimeError(f"{_OPEN}{described(what, error, given)}{_CLOSE}")
 
 
-def guarded(what: str, call: Callable[..., Any]) -> Callable[..., Any]:
-    """The user's function, with its name in whatever it raises."""
+def guarded(what: str, user: Function) -> Callable[..., Any]:
+    """The user's function as one that does not raise: it gives (result, error, error with box and values), see `reached`."""
 
-    def function(*values: Any) -> Any:
+    call, declared, name = user.call, user.returns, user.name
+    assert call is not None
+
+    def function(*values: Any) -> tuple[Any, str | None, str | None]:
         try:
-            return call(*values)
-        except Exception as error:
+            return as_result(call(*values), declared), None, None
+        except MemoryError as error:
+            # Not the row's fault: elsewhere it may well pass.
             raise marked(what, error, values) from error
+        except Exception as error:  # noqa: BLE001  told as a value
+            return None, error_text(name, error), str(marked(what, error, values))
 
     return function
 

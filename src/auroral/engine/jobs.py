@@ -15,6 +15,7 @@ from auroral.engine.arrowrows import as_declared, empty, tagged, untagged
 from auroral.engine.compile import Program, Step
 from auroral.engine.expression import USER_FUNCTION_PREFIX
 from auroral.engine.failures import guarded
+from auroral.engine.reached import result_type
 from auroral.engine.relations import Both, Edge, SliceEdge
 from auroral.engine.scans import StateEdge
 from auroral.engine.sqltext import (
@@ -32,6 +33,7 @@ from auroral.engine.sqltext import (
     struct_type,
 )
 from auroral.model.expression import Function, user_functions
+from auroral.model.on_error import OnError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -111,9 +113,8 @@ class _Job:
             if leaf.files:
                 self.ctes[at] = Cte(name, self._from_files(name, leaf, self.ctes[at].select))
         for function in self.program.functions:
-            assert function.call is not None
-            call = guarded(self._called(function), function.call)
-            self.spark.udf.register(USER_FUNCTION_PREFIX + function.name, call, function.returns.spark)
+            call = guarded(self._called(function), function)
+            self.spark.udf.register(USER_FUNCTION_PREFIX + function.name, call, result_type(function.returns.spark))
 
     def _from_files(self, name: str, leaf: Leaf, in_memory: str) -> str:
         ddl = ", ".join(c.ddl() for c in leaf.columns)
@@ -137,11 +138,12 @@ class _Job:
         return "/*+ COALESCE(1) */ " if self.program.single else ""
 
     def _called(self, function: Function) -> str:
-        """The function's name with those of the boxes that call it, for messages."""
+        """The function's name with those of the boxes that call it and stop when it fails, for messages."""
         boxes = [
             repr(box.box.name)
             for box in self.program.checked.boxes
-            if any(function in user_functions(e) for e in box.typed.expressions())
+            if box.typed.on_error is OnError.STOP
+            and any(function in user_functions(e) for e in box.typed.expressions())
         ]
         return f"box {', '.join(boxes)}: function {function.name!r}"
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from auroral.engine.expression import to_sql
-from auroral.engine.sqltext import HI, LO, STIME, Cte, floor_div, order_column, quoted, relation, select
+from auroral.engine.sqltext import HI, LO, STIME, ColumnText, Cte, floor_div, order_column, quoted, relation, select
 from auroral.model.boxes.join import JoinKind, TypedJoin
 from auroral.model.checking import CheckedBox
-from auroral.model.expression import Typed
+from auroral.model.expression import Typed, user_functions
+from auroral.model.expression.typed import Infix
 
 if TYPE_CHECKING:
     from auroral.engine.compile import Compiler
@@ -84,7 +85,18 @@ def _sql(compiler: Compiler, typed: Typed, left: str, right: str) -> str:
         text = STIME if name == "stime" and schemas[side].get(name) is None else quoted(name)
         return f"{side[0]}.{text}"
 
-    return to_sql(typed, column)
+    return _condition(typed, column)
+
+
+def _condition(typed: Typed, column: ColumnText) -> str:
+    """Part by part and side by side, so that Spark still finds the equalities where there are calls of user functions."""
+    match typed:
+        case Infix(op="and", left=left, right=right) if user_functions(typed):
+            return f"({_condition(left, column)}) AND ({_condition(right, column)})"
+        case Infix(op="=", left=left, right=right) if user_functions(typed):
+            return f"({to_sql(left, column)}) = ({to_sql(right, column)})"
+        case _:
+            return to_sql(typed, column)
 
 
 def _columns(compiler: Compiler, typed: TypedJoin, left: str, right: str, missing: str | None = None) -> list[str]:

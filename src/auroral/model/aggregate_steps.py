@@ -37,10 +37,11 @@ class AggregateSteps:
         advance: Duration | None = None,
         by: Iterable[str] = (),
         start: str | None = None,
+        on_error: str = "stop",
     ) -> Stream:
         """Results over windows of stime for each group of `by`; `start` names a field for their start."""
         place = _place(name)
-        return self._aggregate(name, functions, _stime_window(window, advance, place), by, start, place)
+        return self._aggregate(name, functions, _stime_window(window, advance, place), by, start, on_error, place)
 
     def slide(
         self,
@@ -51,9 +52,10 @@ class AggregateSteps:
         advance: Duration,
         by: Iterable[str] = (),
         start: str | None = None,
+        on_error: str = "stop",
     ) -> Stream:
         """Aurora's Slide: windows that overlap, a new one every `advance`."""
-        return self.aggregate(name, functions, window=window, advance=advance, by=by, start=start)
+        return self.aggregate(name, functions, window=window, advance=advance, by=by, start=start, on_error=on_error)
 
     def tumble(
         self,
@@ -63,11 +65,12 @@ class AggregateSteps:
         by: Iterable[str] = (),
         window: Duration | None = None,
         start: str | None = None,
+        on_error: str = "stop",
     ) -> Stream:
         """Aurora's Tumble: disjoint windows; without `window`, runs of rows with equal values of `by`."""
         place = _place(name)
         span = Runs() if window is None else _stime_window(window, None, place)
-        return self._aggregate(name, functions, span, by, start, place)
+        return self._aggregate(name, functions, span, by, start, on_error, place)
 
     def first_aligned(
         self,
@@ -78,19 +81,26 @@ class AggregateSteps:
         advance: Duration | None = None,
         by: Iterable[str] = (),
         start: str | None = None,
+        on_error: str = "stop",
     ) -> Stream:
         """Windows that start with their group's first row. The stream must carry its stime in a field."""
         place = _place(name)
         span = _stime_window(window, advance, place, Alignment.FIRST)
-        return self._aggregate(name, functions, span, by, start, place)
+        return self._aggregate(name, functions, span, by, start, on_error, place)
 
     def running(
-        self, name: str, functions: Calls, *, by: Iterable[str] = (), since: datetime | int | None = None
+        self,
+        name: str,
+        functions: Calls,
+        *,
+        by: Iterable[str] = (),
+        since: datetime | int | None = None,
+        on_error: str = "stop",
     ) -> Stream:
         """A result for every row, over all rows of its group so far (from `since` on)."""
         place = _place(name)
         landmark = Landmark(given.instant("since", since, place))
-        return self._aggregate(name, functions, landmark, by, None, place)
+        return self._aggregate(name, functions, landmark, by, None, on_error, place)
 
     @overload
     def event_time_aggregate(
@@ -107,6 +117,7 @@ class AggregateSteps:
         correct_for: Duration | None = None,
         by: Iterable[str] = (),
         start: str | None = None,
+        on_error: str = "stop",
     ) -> tuple[Stream, Stream]: ...
 
     @overload
@@ -124,6 +135,7 @@ class AggregateSteps:
         correct_for: Duration | None = None,
         by: Iterable[str] = (),
         start: str | None = None,
+        on_error: str = "stop",
     ) -> Stream: ...
 
     def event_time_aggregate(
@@ -140,6 +152,7 @@ class AggregateSteps:
         correct_for: Duration | None = None,
         by: Iterable[str] = (),
         start: str | None = None,
+        on_error: str = "stop",
     ) -> Stream | tuple[Stream, Stream]:
         """Windows of the timestamp field `on`, closed `lateness` after their end.
 
@@ -160,7 +173,7 @@ class AggregateSteps:
             allowed if ahead is None else given.duration("ahead", ahead, place),
             0 if correct_for is None else given.duration("correct_for", correct_for, place),
         )
-        spec = _spec(functions, span, by, start, place)
+        spec = _spec(functions, span, by, start, on_error, place)
         if policy is LatePolicy.SIDE:
             results, rest = self.builder.add(name, spec, (self,), (name, f"{name}.late"), place)
             return results, rest
@@ -173,9 +186,10 @@ class AggregateSteps:
         window: Window,
         by: Iterable[str],
         start: str | None,
+        on_error: str,
         place: Place,
     ) -> Stream:
-        spec = _spec(functions, window, by, start, place)
+        spec = _spec(functions, window, by, start, on_error, place)
         return self.builder.add(name, spec, (self,), (name,), place)[0]
 
 
@@ -193,6 +207,10 @@ def _stime_window(
     return StimeWindow(size, size if advance is None else given.duration("advance", advance, place), alignment)
 
 
-def _spec(functions: Calls, window: Window, by: Iterable[str], start: str | None, place: Place) -> Aggregate:
+def _spec(
+    functions: Calls, window: Window, by: Iterable[str], start: str | None, on_error: str, place: Place
+) -> Aggregate:
+    why = "whether a row fails may depend on the rows before it, and on how its windows are put together"
+    given.stop_only("an aggregate", on_error, why, place)
     named = given.optional_text("start", start, place, "a name for the field of the window's start")
     return Aggregate(given.calls(functions, place), window, given.fields("by", by, place), named)

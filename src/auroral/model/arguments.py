@@ -14,6 +14,7 @@ from auroral.model.boxes.base import Source
 from auroral.model.duration import UNITS, Duration, microseconds
 from auroral.model.errors import DiagramError, Place, Problem, unknown_name
 from auroral.model.expression import SqlExpression
+from auroral.model.on_error import OnError
 from auroral.model.schema import Schema, SchemaLike, schema
 
 E = TypeVar("E", bound=StrEnum)
@@ -97,6 +98,17 @@ def choice(what: str, given: object, options: type[E], place: Place) -> E:
         return options(given)
     problem = unknown_name(what, str(given), known, place)
     raise DiagramError([problem])
+
+
+def stop_only(step: str, given: object, why: str, place: Place) -> None:
+    """`on_error` of a step that cannot tell which row is at fault."""
+    if choice("on_error", given, OnError, place) is not OnError.STOP:
+        refuse(
+            f"{step} cannot have on_error={given!r}: {why}",
+            place,
+            allowed="on_error='stop'",
+            next_step="find such rows in a filter or map with on_error='reject' before it",
+        )
 
 
 def fields(what: str, given: object, place: Place) -> tuple[str, ...]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 
 from auroral.model import arguments as given
 from auroral.model.aggregate_steps import AggregateSteps
 from auroral.model.boxes.base import BoxSpec
+from auroral.model.boxes.stateless import Filter, Map
 from auroral.model.checking import Checked
 from auroral.model.checking import check as check_diagram
 from auroral.model.diagram import Box, Diagram, Input, Late, Output, Query, Stamp
@@ -15,6 +17,7 @@ from auroral.model.duration import UNITS, Duration
 from auroral.model.errors import Place
 from auroral.model.expression import Functions
 from auroral.model.names import LOCAL
+from auroral.model.on_error import OnError
 from auroral.model.schema import Schema, SchemaLike
 from auroral.model.steps import Stream
 from auroral.model.types import Kind
@@ -131,6 +134,32 @@ class DiagramBuilder:
         box = Box(name, spec, tuple(stream.name for stream in inputs), tuple(outputs), place=place)
         self._queries.setdefault(self._query, []).append(box)
         return tuple(Stream(self, stream) for stream in outputs)
+
+    def add_errors(self, stream: AggregateSteps) -> Stream:
+        """The stream of rows that the step of `stream` rejects: one more output of it, made when it is first asked for."""
+        for boxes in self._queries.values():
+            for at, box in enumerate(boxes):
+                if stream.name in box.outputs and isinstance(box.spec, Filter | Map):
+                    return Stream(self, self._with_errors(boxes, at, box.spec))
+        return given.refuse(
+            f"{stream.name!r} has no stream of errors",
+            given.user_place(f"errors of {stream.name!r}"),
+            allowed="results of a filter, split or map",
+            next_step="call the functions that may fail in a map with on_error='reject'",
+        )
+
+    def _with_errors(self, boxes: list[Box], at: int, spec: Filter | Map) -> str:
+        box = boxes[at]
+        name = f"{box.name}.errors"
+        if spec.on_error is not OnError.REJECT:
+            given.refuse(
+                f"step {box.name!r} rejects no rows: it has on_error={spec.on_error.value!r}",
+                given.user_place(f"errors of {box.name!r}"),
+                next_step=f"write on_error='reject' in the step {box.name!r}",
+            )
+        if name not in box.outputs:
+            boxes[at] = replace(box, outputs=(*box.outputs, name))
+        return name
 
     def add_output(self, output: Output) -> None:
         self._outputs.append(output)

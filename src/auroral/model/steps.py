@@ -16,8 +16,11 @@ from auroral.model.boxes.stateless import Delay, Filter, Map, Union
 from auroral.model.diagram import Output
 from auroral.model.duration import Duration
 from auroral.model.errors import Place
+from auroral.model.on_error import OnError
 from auroral.model.schema import SchemaLike
 from auroral.model.spark_function import SparkFunction, from_spark
+
+WhenFailing = Literal["stop", "reject"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,33 +28,54 @@ class Stream(AggregateSteps):
     """A stream of a diagram under construction. The first argument of every step is its name."""
 
     @overload
-    def filter(self, name: str, predicate: Source, *, otherwise: Literal[False] = False) -> Stream: ...
+    def filter(
+        self, name: str, predicate: Source, *, otherwise: Literal[False] = False, on_error: WhenFailing = "stop"
+    ) -> Stream: ...
 
     @overload
-    def filter(self, name: str, predicate: Source, *, otherwise: Literal[True]) -> tuple[Stream, Stream]: ...
+    def filter(
+        self, name: str, predicate: Source, *, otherwise: Literal[True], on_error: WhenFailing = "stop"
+    ) -> tuple[Stream, Stream]: ...
 
-    def filter(self, name: str, predicate: Source, *, otherwise: bool = False) -> Stream | tuple[Stream, Stream]:
-        """The rows for which `predicate` holds; with `otherwise`, those for which it does not as well."""
+    def filter(
+        self, name: str, predicate: Source, *, otherwise: bool = False, on_error: str = "stop"
+    ) -> Stream | tuple[Stream, Stream]:
+        """The rows for which `predicate` holds; with `otherwise`, those for which it does not as well.
+
+        Where a Python function raises an error, the run stops, or ("reject") the row goes to `errors()`.
+        """
         place = _place(name)
-        spec = Filter((given.expression("the predicate", predicate, place),), otherwise)
+        policy = given.choice("on_error", on_error, OnError, place)
+        spec = Filter((given.expression("the predicate", predicate, place),), otherwise, policy)
         if otherwise:
             held, rest = self.builder.add(name, spec, (self,), (name, f"{name}.else"), place)
             return held, rest
         return self._step(name, spec, place)
 
-    def split(self, name: str, predicates: Iterable[Source], *, otherwise: bool = False) -> tuple[Stream, ...]:
-        """A stream for each predicate: a row goes to the first that holds, or, if asked for, to the last."""
+    def split(
+        self, name: str, predicates: Iterable[Source], *, otherwise: bool = False, on_error: WhenFailing = "stop"
+    ) -> tuple[Stream, ...]:
+        """A stream for each predicate: a row goes to the first that holds, or, if asked for, to the last.
+
+        `on_error` is as for `filter`.
+        """
         place = _place(name)
         if isinstance(predicates, str) or not isinstance(predicates, Iterable):
             given.refuse(f"predicates are {predicates!r}", place, "a list of expressions", "use filter for one")
         cases = tuple(given.expression(f"predicate {i}", p, place) for i, p in enumerate(predicates))
+        policy = given.choice("on_error", on_error, OnError, place)
         names = [f"{name}.{number}" for number in range(len(cases))] + [f"{name}.else"] * otherwise
-        return self.builder.add(name, Filter(cases, otherwise), (self,), names, place)
+        return self.builder.add(name, Filter(cases, otherwise, policy), (self,), names, place)
 
-    def map(self, name: str, columns: Mapping[str, Source]) -> Stream:
-        """One row for each row, one field for each expression."""
+    def map(self, name: str, columns: Mapping[str, Source], *, on_error: WhenFailing = "stop") -> Stream:
+        """One row for each row, one field for each expression; `on_error` is as for `filter`."""
         place = _place(name)
-        return self._step(name, Map(given.columns("columns", columns, place)), place)
+        policy = given.choice("on_error", on_error, OnError, place)
+        return self._step(name, Map(given.columns("columns", columns, place), policy), place)
+
+    def errors(self) -> Stream:
+        """The rows that the filter, split or map of this stream has rejected: their fields as they came in, and `error`."""
+        return self.builder.add_errors(self)
 
     def union(self, name: str, *others: Stream) -> Stream:
         """The rows of this stream and of the others, which have the same fields."""
@@ -68,6 +92,7 @@ class Stream(AggregateSteps):
         columns: Mapping[str, Source] | None = None,
         how: Literal["inner", "left", "right"] = "inner",
         unmatched_when_missing: bool = False,
+        on_error: str = "stop",
     ) -> Stream:
         """Pairs of rows for which `on` holds; in expressions the sides are `left` and `right`.
 
@@ -76,6 +101,7 @@ class Stream(AggregateSteps):
         input that has failed.
         """
         place = _place(name)
+        given.stop_only("a join", on_error, "a pair has two rows, and neither is known to be at fault", place)
         both = within if isinstance(within, tuple) else (within, within)
         if len(both) != 2:
             given.refuse(f"within={within!r}", place, "one length of time, or two: (left, right)")
@@ -98,13 +124,17 @@ class Stream(AggregateSteps):
         schema: SchemaLike | None = None,
         horizon: Duration | None = None,
         cut_free: bool = False,
+        on_error: str = "stop",
     ) -> Stream:
         """Any deterministic function of DataFrames: one for this stream and one for each of the others.
 
         It sees `horizon` of the past and the bucket, and returns rows of `schema`, with or without `stime`.
-        With `cut_free` it promises the same rows when it is given many buckets at once.
+        With `cut_free` it promises the same rows when it is given many buckets at once. If it raises an error, the
+        run stops.
         """
         place = _place(name)
+        why = "its function is given many rows at once, and none of them is known to be at fault"
+        given.stop_only("an apply", on_error, why, place)
         if not isinstance(function, SparkFunction):
             function = from_spark(function, schema=schema, horizon=horizon, cut_free=cut_free, place=place)
         elif schema is not None or horizon is not None or cut_free:

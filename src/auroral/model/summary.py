@@ -10,6 +10,7 @@ from auroral.model.boxes.join import Join, JoinBuffer, JoinKind
 from auroral.model.boxes.serialize import SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map
 from auroral.model.duration import spell
+from auroral.model.on_error import OnError
 from auroral.model.windows import (
     Alignment,
     EventTimeWindow,
@@ -25,10 +26,10 @@ from auroral.model.windows import (
 def summary(spec: BoxSpec) -> str:
     """Such as `10s / 1s by src` for an aggregate; empty where there is nothing to say."""
     match spec:
-        case Filter(predicates=predicates):
-            return " | ".join(str(predicate) for predicate in predicates)
-        case Map(columns=columns):
-            return ", ".join(name for name, _ in columns)
+        case Filter(predicates=predicates, on_error=on_error):
+            return " | ".join(str(predicate) for predicate in predicates) + _failing(on_error)
+        case Map(columns=columns, on_error=on_error):
+            return ", ".join(name for name, _ in columns) + _failing(on_error)
         case Aggregate(window=window, group_by=group_by):
             return " ".join([_window(window), *(["by " + ", ".join(group_by)] if group_by else [])])
         case Join(predicate=predicate, left=left, right=right, kind=kind):
@@ -46,6 +47,10 @@ def summary(spec: BoxSpec) -> str:
             return f"{interval}ms"
         case _:
             return ""
+
+
+def _failing(on_error: OnError) -> str:
+    return "; rejects rows that fail" if on_error is OnError.REJECT else ""
 
 
 def _window(window: Window) -> str:

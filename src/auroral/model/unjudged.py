@@ -11,11 +11,15 @@ from auroral.model.boxes.join import Join
 from auroral.model.boxes.stateless import Delay, Filter, Map
 from auroral.model.errors import DiagramError, Place, Problem
 from auroral.model.expression import parse, parse_aggregate
+from auroral.model.on_error import OnError
 
 
 def passes_rows_on(spec: BoxSpec) -> bool:
     """Whether rows leave the box with the fields that they came with, whatever is wrong with the box."""
-    return isinstance(spec, Filter | Delay | RandomDrop | WindowDrop)
+    if isinstance(spec, Filter):
+        # Rejected rows have one field more.
+        return spec.on_error is OnError.STOP
+    return isinstance(spec, Delay | RandomDrop | WindowDrop)
 
 
 def syntax_problems(spec: BoxSpec, place: Place) -> Iterator[Problem]:

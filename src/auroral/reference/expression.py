@@ -13,6 +13,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from auroral.model.expression.builtins import TRIGONOMETRIC
+from auroral.model.expression.results import as_result
 from auroral.model.expression.singles import nearest_single
 from auroral.model.expression.typed import (
     Choice,
@@ -25,6 +26,7 @@ from auroral.model.expression.typed import (
     SqlExpression,
     Typed,
 )
+from auroral.model.on_error import error_text
 from auroral.model.types import INTEGER_BITS, FieldType, Kind
 
 _BLANK = "[ \t\r\n]*"
@@ -43,6 +45,10 @@ class CannotEvaluate(Exception):
     """The expression has no value outside Spark, or none that could be repeated."""
 
 
+class CallFailed(Exception):
+    """A function of the user's raised an error."""
+
+
 def evaluate(typed: Typed, row: Row) -> Any:
     """The value of a typed expression for one row, which maps (qualifier, field) to values."""
     match typed:
@@ -55,7 +61,10 @@ def evaluate(typed: Typed, row: Row) -> Any:
         case Prefix():
             return _prefix(typed, evaluate(typed.operand, row))
         case Infix(op="and" | "or"):
-            return _logic(typed.op, evaluate(typed.left, row), evaluate(typed.right, row))
+            known = evaluate(typed.left, row)
+            # What decides by itself leaves the other side alone.
+            decided = known is (typed.op == "or")
+            return known if decided else _logic(typed.op, known, evaluate(typed.right, row))
         case Infix():
             left, right = evaluate(typed.left, row), evaluate(typed.right, row)
             if left is None or right is None:
@@ -168,7 +177,10 @@ def _invoke(node: Invoke, args: list[Any]) -> Any:
         return call_builtin(node.name, node.type, args)
     if node.function.call is None:
         raise CannotEvaluate(f"the function {node.name} was declared without Python code")
-    return node.function.call(*args)
+    try:
+        return as_result(node.function.call(*args), node.function.returns)
+    except Exception as error:
+        raise CallFailed(error_text(node.name, error)) from error
 
 
 def convert(value: Any, given: FieldType, wanted: FieldType) -> Any:

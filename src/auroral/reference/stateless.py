@@ -8,10 +8,12 @@ from decimal import Decimal
 from auroral.model.boxes.serialize import TypedSUnion
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
 from auroral.model.expression.singles import nearest_single
+from auroral.model.on_error import OnError
 from auroral.model.stream import StreamType
 from auroral.model.types import FieldType, Kind
 from auroral.reference.exact import digits_of, ratio, scaled, unscaled
-from auroral.reference.machine import Outlet
+from auroral.reference.expression import CallFailed
+from auroral.reference.machine import REJECTED, Outlet
 from auroral.reference.names import Reading
 from auroral.reference.rows import Row, Value
 
@@ -23,30 +25,52 @@ class Stateless:
         pass
 
 
-class FilterMachine(Stateless):
-    def __init__(self, box: TypedFilter, inputs: Sequence[StreamType], outlet: Outlet):
-        self.box = box
+class Rejecting(Stateless):
+    """A box that gives out a row as a whole or, where a function fails and the box says so, rejects it."""
+
+    def __init__(self, box: TypedFilter | TypedMap, inputs: Sequence[StreamType], outlet: Outlet):
+        self.on_error, self.error_port = box.on_error, box.error_port
         self.reading = Reading(inputs)
         self.outlet = outlet
 
+    def given(self, row: Row) -> tuple[int, Row] | None:
+        """The port that the row goes to, and what of it."""
+        raise NotImplementedError
+
     def on_row(self, port: int, row: Row) -> None:
+        try:
+            found = self.given(row)
+        except CallFailed as failed:
+            if self.on_error is OnError.STOP:
+                raise
+            self.outlet.count(REJECTED)
+            found = None
+            if self.error_port is not None:
+                found = self.error_port, Row(row.stime, (*row.values, str(failed)), row.order)
+        if found is not None:
+            self.outlet.emit(*found)
+
+
+class FilterMachine(Rejecting):
+    def __init__(self, box: TypedFilter, inputs: Sequence[StreamType], outlet: Outlet):
+        super().__init__(box, inputs, outlet)
+        self.box = box
+
+    def given(self, row: Row) -> tuple[int, Row] | None:
         for output, predicate in enumerate(self.box.predicates):
             if self.reading.value(predicate, row) is True:
-                self.outlet.emit(output, row)
-                return
-        if self.box.else_port:
-            self.outlet.emit(len(self.box.predicates), row)
+                return output, row
+        return (len(self.box.predicates), row) if self.box.else_port else None
 
 
-class MapMachine(Stateless):
+class MapMachine(Rejecting):
     def __init__(self, box: TypedMap, inputs: Sequence[StreamType], outlet: Outlet):
-        self.box = box
-        self.reading = Reading(inputs)
-        self.outlet = outlet
+        super().__init__(box, inputs, outlet)
+        self.columns = box.columns
 
-    def on_row(self, port: int, row: Row) -> None:
-        values = tuple(self.reading.value(typed, row) for _, typed in self.box.columns)
-        self.outlet.emit(0, Row(row.stime, values, row.order))
+    def given(self, row: Row) -> tuple[int, Row]:
+        values = tuple(self.reading.value(typed, row) for _, typed in self.columns)
+        return 0, Row(row.stime, values, row.order)
 
 
 class UnionMachine(Stateless):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar, Protocol, runtime_checkable
 
 from auroral.model.errors import DiagramError, Place, Problem, unknown_name
-from auroral.model.expression import Functions, Scope, SqlExpression, Typed, parse, resolve
+from auroral.model.expression import Functions, Scope, SqlExpression, Typed, parse, resolve, user_functions
+from auroral.model.on_error import ERROR_FIELD, OnError, with_error
 from auroral.model.stream import StreamType
 from auroral.model.types import BOOL
 
@@ -48,6 +49,9 @@ class TypedBox:
     past: int = 0
     required: tuple[bool, ...] = (True,)
     order_sensitive: bool = False
+    on_error: OnError = OnError.STOP
+    error_port: int | None = None
+    """The output that has rejected rows, where one was asked for."""
 
     @property
     def convergent(self) -> bool:
@@ -91,6 +95,26 @@ class Report:
                 self.problems.append(Problem(f"{what}: {problem.what}", self.place, problem.allowed, problem.next_step))
             return None
 
+    def rejects(self, on_error: OnError, expressions: Iterable[Typed], stream: StreamType, side: bool) -> bool:
+        """Whether a box can do what it says on errors: note why not. `side` is whether it has a stream of rejected rows."""
+        if on_error is OnError.STOP:
+            return True
+        if not any(user_functions(expression) for expression in expressions):
+            self.add(
+                "on_error='reject', and no expression here calls a Python function: there is nothing that could fail",
+                allowed="on_error='reject' where a function of auroral.function is called",
+                next_step="leave on_error out",
+            )
+            return False
+        if side and stream.schema.get(ERROR_FIELD) is not None:
+            self.add(
+                f"rejected rows have a field {ERROR_FIELD!r} of their own already",
+                allowed=f"streams of errors of rows without a field {ERROR_FIELD!r}, which holds what failed",
+                next_step="rename the field with a map before this box",
+            )
+            return False
+        return True
+
     def predicate(self, source: Source, scope: Scope, what: str) -> Typed | None:
         typed = self.expression(source, scope, what)
         if typed is not None and typed.type != BOOL:
@@ -111,6 +135,11 @@ class BoxSpec(Protocol):
     facts: ClassVar[BoxFacts]
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None: ...
+
+
+def error_stream(stream: StreamType) -> StreamType:
+    """The rejected rows of a box that reads `stream`, as they came in, and what failed."""
+    return StreamType(with_error(stream.schema), stream.clocks, stream.order)
 
 
 def expect_ports(report: Report, kind: str, inputs: Sequence[StreamType], outputs: int, n_in: int, n_out: int) -> bool:

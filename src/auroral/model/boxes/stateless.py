@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from auroral.model.boxes.base import BoxClass, BoxFacts, Report, Source, TypedBox, expect_ports
+from auroral.model.boxes.base import BoxClass, BoxFacts, Report, Source, TypedBox, error_stream, expect_ports
 from auroral.model.errors import DiagramError
 from auroral.model.expression import Scope, Typed, bare_field
+from auroral.model.on_error import OnError
 from auroral.model.schema import Field, Schema
 from auroral.model.stream import ClockField, StreamType
 from auroral.model.types import INT, FieldType, common_type
@@ -25,15 +26,19 @@ class TypedFilter(TypedBox):
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A case statement: a row goes out at the first predicate that holds, or at the else-port (D3)."""
+    """A case statement: a row goes out at the first predicate that holds, or at the else-port (D3).
+
+    With REJECT, one more output has the rows for which a function failed; it may be left out.
+    """
 
     predicates: tuple[Source, ...]
     else_port: bool = False
+    on_error: OnError = OnError.STOP
 
     type: ClassVar[str] = "filter"
     facts: ClassVar[BoxFacts] = BoxFacts(
         box_class="map",
-        ports="1 in, one out a predicate (+ else)",
+        ports="1 in, one out a predicate (+ else) (+ errors)",
         closing_event="-",
         result_stime="the row's",
         order_key="the input's",
@@ -49,14 +54,22 @@ class Filter:
         if not self.predicates:
             report.add("a filter needs at least one predicate", next_step="give it expression.0")
             return None
-        if not expect_ports(report, "filter", inputs, outputs, 1, len(self.predicates) + self.else_port):
+        cases = len(self.predicates) + self.else_port
+        side = self.on_error is OnError.REJECT and outputs == cases + 1
+        if not expect_ports(report, "filter", inputs, outputs, 1, cases + side):
             return None
         scope = Scope.of(inputs[0].schema)
         typed = [report.predicate(p, scope, f"predicate {i}") for i, p in enumerate(self.predicates)]
         predicates = tuple(t for t in typed if t is not None)
-        if len(predicates) < len(typed):
+        if len(predicates) < len(typed) or not report.rejects(self.on_error, predicates, inputs[0], side):
             return None
-        return TypedFilter(outputs=(inputs[0],) * outputs, predicates=predicates, else_port=self.else_port)
+        return TypedFilter(
+            outputs=(inputs[0],) * cases + ((error_stream(inputs[0]),) if side else ()),
+            on_error=self.on_error,
+            error_port=cases if side else None,
+            predicates=predicates,
+            else_port=self.else_port,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +82,18 @@ class TypedMap(TypedBox):
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """One output row for each input row, one field for each expression (D4)."""
+    """One output row for each input row, one field for each expression (D4).
+
+    With REJECT, a second output has the rows for which a function failed; it may be left out.
+    """
 
     columns: tuple[tuple[str, Source], ...]
+    on_error: OnError = OnError.STOP
 
     type: ClassVar[str] = "map"
     facts: ClassVar[BoxFacts] = BoxFacts(
         box_class="map",
-        ports="1 in, 1 out",
+        ports="1 in, 1 out (+ errors)",
         closing_event="-",
         result_stime="the row's",
         order_key="the input's",
@@ -89,7 +106,8 @@ class Map:
     )
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
-        if not expect_ports(report, "map", inputs, outputs, 1, 1):
+        side = self.on_error is OnError.REJECT and outputs == 2
+        if not expect_ports(report, "map", inputs, outputs, 1, 1 + side):
             return None
         if not self.columns:
             report.add(
@@ -104,7 +122,7 @@ class Map:
         if len(columns) < len(typed):
             return None
         schema = schema_of(((name, t.type) for name, t in columns), report)
-        if schema is None:
+        if schema is None or not report.rejects(self.on_error, (t for _, t in columns), stream, side):
             return None
         clocks = []
         for name, t in columns:
@@ -112,7 +130,12 @@ class Map:
             clock = stream.clock(copied.name) if copied is not None else None
             if clock is not None:
                 clocks.append(ClockField(name, clock.unit, clock.offset))
-        return TypedMap(outputs=(StreamType(schema, tuple(clocks), stream.order),), columns=columns)
+        return TypedMap(
+            outputs=(StreamType(schema, tuple(clocks), stream.order), *([error_stream(stream)] if side else [])),
+            on_error=self.on_error,
+            error_port=1 if side else None,
+            columns=columns,
+        )
 
 
 def schema_of(fields: Iterable[tuple[str, FieldType]], report: Report) -> Schema | None:
