@@ -29,7 +29,7 @@ def test_parts(auroral: Call) -> None:
     for part in ("flowchart LR", "Boxes", "Ports", "Streams", "Kept edges", "Spark SQL"):
         assert part in ended.out
     assert "-- box busy (filter: connections > 20)" in ended.out
-    assert "per source@slices  partial aggregates, in slices of time  4s before the bucket" in ended.out
+    assert "per source@slices  partial aggregates, in slices of time  5s before the bucket" in ended.out
     assert ended.out.rstrip().endswith("FROM `alerts`")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -41,7 +42,7 @@ def statements(program: Program, lo: int, hi: int) -> list[str]:
     texts = {slot: text for edge in slices for slot, text in slots(edge, lo, hi, program.single).items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jobs._Job, "_fetched", _nothing)
-        jobs.run_program(spark, dry, leaves, lo, hi, None if program.single else lambda _: Path("nowhere"), texts)
+        jobs.run_program(spark, dry, leaves, lo, hi, None if program.single else lambda _: Path(mkdtemp()), texts)
     return [call.args[0] for call in spark.sql.call_args_list]
 
 

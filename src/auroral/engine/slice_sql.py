@@ -31,7 +31,7 @@ def stime_aggregate(compiler: Compiler, checked: CheckedBox, typed: TypedStimeAg
     slicing = Slicing.of(typed.size, typed.advance, typed.phase, bucket)
     cells_are_windows = slicing.length == 1 and slicing.aligned(bucket)
     # Windows that a window_drop leaves out have no state to go on from.
-    counted = slicing.aligned(bucket) and not typed.kept_windows
+    counted = slicing.overlapping and slicing.aligned(bucket) and not typed.kept_windows
     box = Aggregation.of(compiler, checked, typed, compiler.single and not cells_are_windows, counted)
     if cells_are_windows:
         # Nothing of the past is needed.

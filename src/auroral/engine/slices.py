@@ -32,6 +32,11 @@ class Slicing:
         """The highest level of which a node fits into a window."""
         return self.length.bit_length() - 1
 
+    @property
+    def overlapping(self) -> bool:
+        """Whether a window shares most of its cells with the one before."""
+        return 4 * self.step <= self.length
+
     def aligned(self, bucket: int) -> bool:
         """Whether no cell lies in two buckets."""
         return self.phase % self.unit == 0 and bucket % self.unit == 0
@@ -78,9 +83,9 @@ class Slicing:
         return found
 
     def successor(self, lo: int, hi: int) -> int | None:
-        """The start of the only window that ends in (lo, hi], where it shares most of its cells with the one before."""
+        """The start of the only window that ends in (lo, hi], where it is worth while to go on from the one before."""
         starts = self.windows(lo, hi)
-        return starts[0] if len(starts) == 1 and 4 * self.step <= self.length else None
+        return starts[0] if len(starts) == 1 and self.overlapping else None
 
     def left_behind(self, start: int) -> Iterator[tuple[int, int]]:
         """The nodes that the window before has and the one at `start` has not."""
