@@ -50,7 +50,9 @@ def test_rejected_rows_are_in_the_ledger_and_verified(tmp_path: Path, spark: "Sp
         assert [(row["ts"], row["text"], row["error"]) for row in errors] == [(s, "one", said) for s in range(3, 20, 4)]
     report = auroral.verify(tmp_path / "run", session=spark)
     assert report.ok
-    assert [(line.found, line.expected) for line in report.ledger if "numbers" in line.what] == [(5, 5)]
+    assert [
+        (line.found, line.expected) for line in report.ledger if "numbers" in line.what and "rejected" in line.what
+    ] == [(5, 5)]
     account = Account.load(tmp_path / "run" / "ledger.json")
     Account.save(
         account.evaluated(account.frontier or 0, 0, {("numbers", "rejected"): 1}), tmp_path / "run" / "ledger.json"
