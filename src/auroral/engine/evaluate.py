@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SMALL = 10_000
-"""Rows from which a job reads and writes Parquet files: below, Arrow in memory is faster (measured, see docs)."""
+"""Rows beyond which a job is large: on all cores, with generated code, outputs in files. Chosen, not measured: see docs."""
 
 SMALL_COUNTED = 160_000
-"""Rows, each as often as it counts, beyond which gathering rows into cells first is faster."""
+"""Rows, each as often as it counts in a window or node, beyond which a job is large: those gather rows into cells first."""
 
 SMALL_TARGETS = 1_024
 """What cells count in is written into the statement of a small job, and must not be long."""

@@ -54,10 +54,10 @@ STATIC = {
 }
 
 SMALL_PATH = {
-    # One task a stage: below about 10,000 rows a second task costs more than it saves.
+    # One task a stage, and so no shuffle: there are few rows.
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",
-    # Interpreted expressions: compiling Java for a job of some milliseconds never pays.
+    # Interpreted expressions: what a job reads stands in its statement, and would be compiled anew for each.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # Spark writes a description of each plan for its user interface; its default form costs some milliseconds a job.

@@ -146,7 +146,7 @@ def _cells(box: Aggregation, slicing: Slicing, lo_cell: str, where: str = "") ->
 
 
 FEW_WINDOWS = 12
-"""Windows that a cell counts in, up to which cells go into windows as they are: larger nodes would cost more than they save."""
+"""Windows that a cell counts in, up to which large jobs put cells into windows as they are, without larger nodes. Chosen: see docs."""
 
 
 def _new_nodes(box: Aggregation, slicing: Slicing, lo_cell: str, hi_cell: str) -> str:

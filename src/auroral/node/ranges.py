@@ -14,7 +14,7 @@ from auroral.model.boxes.base import BoxClass
 from auroral.model.checking import Checked
 
 MOST_ROWS = 2_000_000
-"""Rows of one job: larger ones gain no speed and make the memory of a step depend on the backlog."""
+"""Rows of one job: the memory of a step must not depend on the backlog."""
 MOST_BUCKETS = 4096
 MOST_CALLS = 64
 """Buckets of one job where an `apply` box is called once a bucket: each call adds to the plan."""
