@@ -25,6 +25,8 @@ RUNTIME = {
     "spark.sql.caseSensitive": "true",
     # A name or a text that looks like ${spark.master} is that name or text.
     "spark.sql.variable.substitute": "false",
+    # A pass resolves about one step of a statement: the default of 100 is not enough for a long diagram.
+    "spark.sql.analyzer.maxIterations": "10000",
     # Plans must not depend on sizes seen at run time, and re-planning costs more than a small job.
     "spark.sql.adaptive.enabled": "false",
     # Arrow all the way; a silent fall-back to pickling would hide a type that we do not support.

@@ -130,15 +130,22 @@ def needed(ctes: Sequence[Cte], final: str) -> tuple[list[Cte], set[str]]:
     return steps[::-1], wanted
 
 
+DEEPEST = 40
+"""Selects within one another: Spark's parser ends with a stack overflow at some hundred."""
+
+
 def inlined(ctes: Sequence[Cte], final: str) -> str:
     """The statement with each step that is used once in the place where it is used: Spark analyses that much faster."""
     uses = Counter(name for text in (*(cte.select for cte in ctes), final) for name in _RELATION.findall(text))
     kept: list[Cte] = []
     bodies: dict[str, str] = {}
+    depths: dict[str, int] = {}
     for cte in ctes:
         body = _with_relations(cte.select, bodies)
-        if uses[cte.name] == 1:
-            bodies[cte.name] = f"({body})"
+        # At most: those of the step itself may also stand side by side.
+        depth = cte.select.count("SELECT") + max((depths.get(n, 0) for n in _RELATION.findall(cte.select)), default=0)
+        if uses[cte.name] == 1 and depth <= DEEPEST:
+            bodies[cte.name], depths[cte.name] = f"({body})", depth
         else:
             kept.append(Cte(cte.name, body))
     return with_ctes(kept, _with_relations(final, bodies))
