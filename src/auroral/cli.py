@@ -6,11 +6,13 @@ Exit codes: 0 fine, 1 the input is wrong, 2 wrong use, 130 stopped with Ctrl-C b
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
 import traceback
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from types import ModuleType
 
 from auroral.commands import batch, check, demo, explain, prune, run, verify
@@ -46,6 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.command is None:
         parser.print_help()
         return FINE
+    logging.getLogger().addFilter(_not_of_py4j)
     with own_warnings():
         try:
             with ended_by_sigterm():
@@ -54,6 +57,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _told(error, args)
         finally:
             forget_said()
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    """Whether a record says something new: what py4j logs with a traceback, it raises too, and that is told in words."""
+    return "py4j" not in Path(record.pathname).parts
 
 
 def _told(error: BaseException, args: argparse.Namespace) -> int:

@@ -180,7 +180,8 @@ def _deviation(values: list[float]) -> float:
 @pytest.mark.parametrize("x", [9007199254740991.0, -9007199254740991.0, 0.1])
 def test_sums_of_as_many_values_as_are_promised(spark: Any, x: float) -> None:
     many = 1 << 28
-    digits = select([f"{value} * {many}L AS {name}" for name, value in exact.digits("v")], f"(SELECT {x!r}D AS v)")
+    named = zip(exact.DIGITS, exact.digits("v"), strict=True)
+    digits = select([f"{value} * {many}L AS {name}" for name, value in named], f"(SELECT {x!r}D AS v)")
     part = "named_struct('b', 0, " + ", ".join(f"'{d}', {d}" for d in exact.DIGITS) + ")"
     text = select([exact.total_of_bin_zero(""), exact.total(f"array({part})")], f"({digits})")
     assert list(spark.sql(text).collect()[0]) == [x * many] * 2

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 # With and without folds, windows before and behind them, joins, drops and functions; each longer than its horizon.
-DEFAULT = [1, 7, 12, 27, 31]
+DEFAULT = [1, 12, 46, 48, 57]
 
 
 def seeds() -> list[int]:

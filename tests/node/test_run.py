@@ -2,7 +2,8 @@
 
 import json
 import shutil
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,13 +91,28 @@ def test_a_large_range_is_read_from_the_logs_own_files(
         return link(engine, path)
 
     monkeypatch.setattr(EngineEvaluator, "_linked", noted)
+    logged = threading.Event()
+    made = EngineEvaluator.__init__
+
+    def after_all_rows(engine: EngineEvaluator, *given: Any) -> None:
+        assert logged.wait(60)
+        made(engine, *given)
+
+    # Otherwise the first of the rows may be evaluated before the last have come.
+    monkeypatch.setattr(EngineEvaluator, "__init__", after_all_rows)
     d = auroral.diagram("d", bucket="1s")
     s = d.input("s", "ts long, k long, v long", stime="ts", unit="us")
     s.aggregate("by key", {"n": "count()", "sum": "sum(v)"}, window="4s", advance="2s", by=["k"]).output("windows")
     at = np.arange(count, dtype=np.int64)
     large = pa.table({"ts": at * (seconds * S // count), "k": at % 7, "v": at})
     few = pa.table({"ts": [seconds * S + i for i in range(30)], "k": [8] * 30, "v": list(range(30))})
-    app = auroral.run(d, folder=tmp_path / "run", session=spark, inputs={"s": iter([large, few])}, flush=True)
+
+    def in_two_tables() -> Iterator[pa.Table]:
+        yield large
+        yield few
+        logged.set()
+
+    app = auroral.run(d, folder=tmp_path / "run", session=spark, inputs={"s": in_two_tables()}, flush=True)
     app.await_termination(300)
     assert linked and {path.parent for path in linked} == {tmp_path / "run/sources/s"}
     assert app.progress[0].rows_in > SMALL
