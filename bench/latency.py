@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 STREAMS = ("a", "b", "c")
-MOST_JOBS, MOST_SECONDS = 2_000, 240
+MOST_JOBS, MOST_SECONDS = 2_000, 150
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 TWO_PARTITIONS = {"spark.sql.shuffle.partitions": "2", "spark.sql.streaming.stateStore.providerClass": ROCKSDB}
 TUNED = {
