@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,20 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 
 # For `make test-fast`; `make test` and CI draw as many examples as each test says.
 settings.register_profile("fast", max_examples=15)
+
+
+@pytest.fixture
+def bytes_held() -> Iterator[Callable[[str], int]]:
+    """Counts what source files of a pattern hold since the test began: other threads and Python's caches come and go."""
+
+    def count(pattern: str) -> int:
+        gc.collect()
+        found = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, pattern)])
+        return sum(trace.size for trace in found.traces)
+
+    tracemalloc.start()
+    yield count
+    tracemalloc.stop()
 
 
 @pytest.fixture(scope="session")

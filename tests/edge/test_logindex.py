@@ -1,8 +1,6 @@
 """The index of a source log: small however long the log is, and right where it was made smaller."""
 
-import gc
-import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ from auroral.edge.sourcelog import SourceLog
 from auroral.edge.stamping import StampState
 from edge.test_sourcelog import SCHEMA, fill, stimes
 
+PACKAGE = "*/auroral/*"
 MARKS = 3_000
 PUSHES = 1_000
 WARM = 200
@@ -24,50 +23,36 @@ def _no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda fd: None)
 
 
-def bytes_held() -> int:
-    """What the package holds: other threads of the tests' process, and Python's own caches, come and go."""
-    gc.collect()
-    found = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, "*/auroral/*")])
-    return sum(trace.size for trace in found.traces)
-
-
-@pytest.fixture
-def traced() -> Iterator[None]:
-    tracemalloc.start()
-    yield
-    tracemalloc.stop()
-
-
-def test_marks_take_no_memory(tmp_path: Path, traced: None) -> None:
+def test_marks_take_no_memory(tmp_path: Path, bytes_held: Callable[[str], int]) -> None:
     with SourceLog.open(tmp_path, SCHEMA) as log:
         for number in range(MARKS + 1):
             if number == WARM:
-                before = bytes_held()
+                before = bytes_held(PACKAGE)
             log.mark(StampState(0, None, number * 10))
-        assert (bytes_held() - before) / (MARKS - WARM) < 2
-    before = bytes_held()
+        assert (bytes_held(PACKAGE) - before) / (MARKS - WARM) < 2
+    before = bytes_held(PACKAGE)
     with SourceLog.open(tmp_path, SCHEMA) as log:
-        assert (bytes_held() - before) / MARKS < 2
+        assert (bytes_held(PACKAGE) - before) / MARKS < 2
         assert log.next_number == MARKS + 1 and log.state.boundary == MARKS * 10
         assert sum(1 for _ in log.entries()) == MARKS + 1
 
 
 def test_rows_that_were_evaluated_take_hardly_any(
-    tmp_path: Path, traced: None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, bytes_held: Callable[[str], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(logindex, "MERGED", 32)
     with SourceLog.open(tmp_path, SCHEMA) as log:
         for first in range(PUSHES):
             if first == WARM:
-                before = bytes_held()
+                before = bytes_held(PACKAGE)
             fill(log, first, 1)
             log.settle(first)
-        assert (bytes_held() - before) / (PUSHES - WARM) < 20
+        assert (bytes_held(PACKAGE) - before) / (PUSHES - WARM) < 20
         assert stimes(log.read(300, 600)) == list(range(300, 600))
         assert stimes(log.read()) == list(range(PUSHES))
-    before = bytes_held()
+    before = bytes_held(PACKAGE)
     with SourceLog.open(tmp_path, SCHEMA, used=PUSHES - 50) as log:
-        assert (bytes_held() - before) / PUSHES < 20
+        assert (bytes_held(PACKAGE) - before) / PUSHES < 20
 
 
 @pytest.fixture

@@ -1,9 +1,7 @@
 """What a run keeps in memory does not grow with its length."""
 
-import gc
 import pickle
-import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,33 +12,19 @@ from node.running import B, PassOn, rows, runner_in
 from node.test_runner import checked, drained, stimes
 
 
-def indexed() -> int:
-    """The bytes that indexes of logs hold."""
-    gc.collect()
-    found = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, logindex.__file__)])
-    return sum(trace.size for trace in found.traces)
-
-
-@pytest.fixture
-def traced() -> Iterator[None]:
-    tracemalloc.start()
-    yield
-    tracemalloc.stop()
-
-
 def test_evaluated_records_are_merged_also_when_resumed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, traced: None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bytes_held: Callable[[str], int]
 ) -> None:
     monkeypatch.setattr(logindex, "MERGED", 32)
     first = runner_in(tmp_path / "run", checked(), PassOn())
     for second in range(200):
         first.sources["s0"].take(rows(second + 0.5), 0)
-    whole = indexed()
+    whole = bytes_held(logindex.__file__)
     assert len(drained(first)) == 199
-    assert indexed() < whole / 3
+    assert bytes_held(logindex.__file__) < whole / 3
     del first
     again = runner_in(tmp_path / "run", checked(), PassOn())
-    assert indexed() < whole / 3
+    assert bytes_held(logindex.__file__) < whole / 3
     assert again.sources["s0"].next_row(17 * B) == round(17.5 * B)
     assert again.sources["s0"].span().first == B // 2
     again.sources["s0"].take(rows(200.5), 0)

@@ -130,10 +130,10 @@ def test_whoever_may_not_write_a_folder_keeps_it_from_being_pruned_all_the_same(
     (folder / "verified.json").unlink()
     opened = os.open
 
-    def not_for_writing(path: Path, flags: int, *mode: int) -> int:
+    def not_for_writing(path: Path, flags: int, *mode: int, dir_fd: int | None = None) -> int:
         if flags & os.O_RDWR and Path(path).name == "verify.lock":
             raise PermissionError(errno.EACCES, "Permission denied")
-        return opened(path, flags, *mode)
+        return opened(path, flags, *mode, dir_fd=dir_fd)
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "open", not_for_writing)

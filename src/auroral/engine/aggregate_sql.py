@@ -29,12 +29,30 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregation:
-    """What every form of an aggregate's SQL is written from: its source, group columns g0.. and the functions' states."""
+class AggregateBox:
+    """An aggregate box that is being compiled, to SQL or to a scan."""
 
     compiler: Compiler
     checked: CheckedBox
     typed: TypedAggregateBox
+
+    @property
+    def box(self) -> str:
+        return self.checked.box.name
+
+    @property
+    def source(self) -> str:
+        return self.checked.box.inputs[0]
+
+    @property
+    def output(self) -> str:
+        return self.checked.box.outputs[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation(AggregateBox):
+    """What every form of an aggregate's SQL is written from: its source, group columns g0.. and the functions' states."""
+
     keys: tuple[Column, ...]
     order: tuple[Column, ...]
     """The processing order, where some function depends on it."""
@@ -55,18 +73,6 @@ class Aggregation:
 
         state = box_state(typed.functions, order, column, compiler.many_bins, short, counted)
         return Aggregation(compiler, checked, typed, keys, order, state)
-
-    @property
-    def box(self) -> str:
-        return self.checked.box.name
-
-    @property
-    def source(self) -> str:
-        return self.checked.box.inputs[0]
-
-    @property
-    def output(self) -> str:
-        return self.checked.box.outputs[0]
 
     @property
     def groups(self) -> list[str]:

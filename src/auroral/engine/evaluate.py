@@ -126,7 +126,8 @@ class Engine:
             return self._run_with_many_bins(small, lo, hi)
         texts = {slot: text for edge in slices for slot, text in slots(edge, lo, hi, small).items()}
         try:
-            with self._lanes.small() if small else self._lanes.large() as spark:
+            rows = sum(leaf.rows for leaf in leaves.values())
+            with self._lanes.small(rows) if small else self._lanes.large() as spark:
                 result = run_program(spark, program, leaves, lo, hi, None if small else self.log.new_path, texts)
         except Exception as error:
             if self.many_bins or exact.MANY_BINS not in str(error):

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from auroral.engine.session import LARGE_PATH, SMALL_PATH, is_remote, lane, lent
+from auroral.engine.session import COMPILED_EXPRESSIONS, LARGE_PATH, SMALL_PATH, is_remote, lane, lent
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SHARED = threading.RLock()
 """A Spark Connect client has one session for all: views, functions and settings are one job's at a time."""
+
+COMPILED = 4_000
+"""Rows beyond which a small job's expressions are compiled. With 10,000 groups, 394 ms a job before and 352 after; fewer rows
+do not repay the compiling. The threshold itself is chosen, not measured."""
 
 
 @dataclass(slots=True)
@@ -23,24 +27,23 @@ class Lanes:
 
     session: SparkSession
     large_settings: Mapping[str, str] = field(default_factory=dict)
-    _small: SparkSession | None = None
-    _large: SparkSession | None = None
+    _lanes: dict[str, SparkSession] = field(default_factory=dict)
+
+    def small(self, rows: int = 0) -> AbstractContextManager[SparkSession]:
+        """For a small job that reads so many rows."""
+        if rows > COMPILED:
+            return self._lane("compiled", {**SMALL_PATH, **COMPILED_EXPRESSIONS})
+        return self._lane("small", SMALL_PATH)
+
+    def large(self) -> AbstractContextManager[SparkSession]:
+        return self._lane("large", {**LARGE_PATH, **self.large_settings})
 
     @contextmanager
-    def small(self) -> Iterator[SparkSession]:
-        if is_remote(self.session):
-            with _SHARED, lent(self.session, SMALL_PATH):
-                yield self.session
-        else:
-            self._small = self._small or lane(self.session, SMALL_PATH)
-            yield self._small
-
-    @contextmanager
-    def large(self) -> Iterator[SparkSession]:
-        settings = {**LARGE_PATH, **self.large_settings}
+    def _lane(self, name: str, settings: Mapping[str, str]) -> Iterator[SparkSession]:
         if is_remote(self.session):
             with _SHARED, lent(self.session, settings):
                 yield self.session
         else:
-            self._large = self._large or lane(self.session, settings)
-            yield self._large
+            if name not in self._lanes:
+                self._lanes[name] = lane(self.session, settings)
+            yield self._lanes[name]

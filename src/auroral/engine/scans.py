@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from auroral.engine.aggregate_sql import AggregateBox
 from auroral.engine.applying import ApplyBox, Statement
 from auroral.engine.drop_sql import windows_left_whole
 from auroral.engine.folds import FirstAlignedFold, Fold, LandmarkFold, RunsFold
@@ -14,7 +15,6 @@ from auroral.engine.relations import Edge, kept_name, stream_columns
 from auroral.engine.sqltext import STIME, Column, aliased, columns, floor_div, quoted, relation, select, struct_type
 from auroral.engine.user_windows import UserEventWindows, UserWindows
 from auroral.model.boxes.aggregate import (
-    TypedAggregateBox,
     TypedEventTimeAggregate,
     TypedFirstAligned,
     TypedLandmark,
@@ -113,20 +113,8 @@ class FoldBox:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scanned:
+class _Scanned(AggregateBox):
     """An aggregate box that is to be scanned: what is common to all of them."""
-
-    checked: CheckedBox
-    typed: TypedAggregateBox
-    compiler: Compiler
-
-    @property
-    def source(self) -> str:
-        return self.checked.box.inputs[0]
-
-    @property
-    def output(self) -> str:
-        return self.checked.box.outputs[0]
 
     @property
     def order(self) -> list[str]:
@@ -134,9 +122,9 @@ class _Scanned:
 
     def fold(self, make: Callable[..., Fold], **options: Any) -> Fold:
         groups, ordered = len(self.typed.group_by), self.output in self.compiler.ordered
-        return make(self.checked.box.name, self.typed.functions, groups, len(self.order), ordered, **options)
+        return make(self.box, self.typed.functions, groups, len(self.order), ordered, **options)
 
-    def box(
+    def scan(
         self,
         fold: Fold,
         relation: str,
@@ -174,7 +162,7 @@ class _Scanned:
         kinds = [schema[name] for name in self.typed.group_by if by_key]
         keys = [Column(f"g{i}", "DOUBLE" if kind.is_float else kind.spark) for i, kind in enumerate(kinds)]
         columns = (Column(STIME, "BIGINT"), *keys, Column("__state", "BINARY"))
-        edge = StateEdge(f"{self.checked.box.name}@state", columns, keys=tuple(c.name for c in keys))
+        edge = StateEdge(f"{self.box}@state", columns, keys=tuple(c.name for c in keys))
         self.compiler.keep(edge)
         return edge
 
@@ -193,7 +181,7 @@ class _Scanned:
 
 
 def _fold_box(checked: CheckedBox, typed: TypedLandmark | TypedFirstAligned | TypedRuns, compiler: Compiler) -> FoldBox:
-    scanned = _Scanned(checked, typed, compiler)
+    scanned = _Scanned(compiler, checked, typed)
     first = [typed.origin if isinstance(typed, TypedLandmark) else None, compiler.folds_from]
     match typed:
         case TypedLandmark():
@@ -204,22 +192,22 @@ def _fold_box(checked: CheckedBox, typed: TypedLandmark | TypedFirstAligned | Ty
             fold = scanned.fold(FirstAlignedFold, size=typed.size, advance=typed.advance, named=typed.start)
     by_key = not isinstance(typed, TypedRuns)
     tests = [f"{STIME} >= {stime}L" for stime in first if stime is not None]
-    return scanned.box(fold, relation(scanned.source), tests, by_key=by_key, state=scanned.state(by_key))
+    return scanned.scan(fold, relation(scanned.source), tests, by_key=by_key, state=scanned.state(by_key))
 
 
 def _user_windows(checked: CheckedBox, typed: TypedStimeAggregate, compiler: Compiler) -> FoldBox:
     """Windows of stime with user aggregates: rows of the horizon are read again and scanned group by group."""
-    scanned = _Scanned(checked, typed, compiler)
+    scanned = _Scanned(compiler, checked, typed)
     fold = scanned.fold(UserWindows, typed=typed, in_parts=not compiler.batch)
     number = floor_div(f"{STIME} - {typed.size - 1}L - {typed.phase}L", typed.advance)
     kept = windows_left_whole(typed, columns(typed.group_by), number)
-    return scanned.box(fold, compiler.with_past(scanned.source), kept=kept)
+    return scanned.scan(fold, compiler.with_past(scanned.source), kept=kept)
 
 
 def _user_event_windows(checked: CheckedBox, typed: TypedEventTimeAggregate, compiler: Compiler) -> FoldBox:
     """Windows of event time with user aggregates, in the same way; late rows are counted and put aside by SQL."""
-    scanned = _Scanned(checked, typed, compiler)
+    scanned = _Scanned(compiler, checked, typed)
     fold = scanned.fold(UserEventWindows, window=typed.window, named=typed.start)
     event = f"unix_micros({quoted(typed.window.field)})"
     tests = [f"{event} <= {STIME} + {typed.window.ahead}L"]
-    return scanned.box(fold, compiler.with_past(scanned.source), tests, event=[(event, "__event")])
+    return scanned.scan(fold, compiler.with_past(scanned.source), tests, event=[(event, "__event")])

@@ -66,10 +66,10 @@ SMALL_PATH = {
     "spark.sql.ui.explainMode": "simple",
 }
 
-LARGE_PATH = {
-    "spark.sql.codegen.wholeStage": "true",
-    "spark.sql.codegen.factoryMode": "FALLBACK",
-}
+# For small jobs with thousands of rows. Not whole stages: those take longer to compile than they save.
+COMPILED_EXPRESSIONS = {"spark.sql.codegen.factoryMode": "FALLBACK"}
+
+LARGE_PATH = {**COMPILED_EXPRESSIONS, "spark.sql.codegen.wholeStage": "true"}
 
 DEFAULT_MASTER = "local[2]"
 

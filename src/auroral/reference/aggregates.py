@@ -210,7 +210,7 @@ def accumulator(typed: TypedAggregate) -> Accumulator:
         case "lastval":
             return Last()
         case unknown:
-            raise NotImplementedError(f"the reference has no aggregate {unknown!r}")
+            raise AssertionError(f"aggregate function {unknown}")
 
 
 class Accumulators:

@@ -107,7 +107,6 @@ def _machine(
     functions: Mapping[str, Applied],
     bucket: int,
 ) -> Machine:
-    name = checked.box.name
     match checked.typed:
         case TypedFilter() as box:
             return FilterMachine(box, inputs, outlet)
@@ -136,7 +135,7 @@ def _machine(
         case TypedApply() as box:
             return ApplyMachine(box, inputs, outlet, _stand_in(checked, functions), bucket)
         case other:
-            raise NotImplementedError(f"the reference has no evaluator of {type(other).__name__} (box {name!r})")
+            raise AssertionError(f"no machine for {other}")
 
 
 def _stand_in(checked: CheckedBox, functions: Mapping[str, Applied]) -> Applied:

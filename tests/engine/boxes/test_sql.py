@@ -130,13 +130,19 @@ def test_a_text_that_says_only_a_part_of_a_time_is_refused(spark, tmp_path, text
         Engine(spark, checked, tmp_path)
 
 
-@pytest.mark.parametrize("text", ["'2026-01-01'", "CAST(host AS timestamp)", "'epoch'", "CAST(NULL AS string)"])
-def test_a_text_that_says_all_of_a_time_is_taken(spark, tmp_path, text):
-    Engine(
-        spark,
-        checked_diagram({"s": FIELDS}, [Box("m", Map((("m", sql(text, "timestamp")),)), ("s",), ("o",))]),
-        tmp_path,
-    )
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("'2026-01-01'", 1_767_225_600_000_000),
+        ("CAST(host AS timestamp)", 1_779_019_200_000_000),
+        ("'epoch'", 0),
+        ("CAST(NULL AS string)", None),
+    ],
+)
+def test_a_text_that_says_all_of_a_time_is_taken(spark, tmp_path, text, expected):
+    checked = checked_diagram({"s": FIELDS}, [Box("m", Map((("m", sql(text, "timestamp")),)), ("s",), ("o",))])
+    given = {"s": rows((1, 0.5, "2026-05-17 12:00", 0))}
+    assert by_buckets(spark, checked, given, [0, 10], tmp_path).outputs["o"] == [(1, expected)]
 
 
 def test_refusals_of_others_are_logged_as_ever(tmp_path):
