@@ -167,6 +167,14 @@ def test_data_that_a_function_holds_counts_in_full(kind: str) -> None:
     assert function_words(pickle.loads(pickled(before))) == function_words(before), "as a run's folder gives it back"
 
 
+def test_a_method_of_built_in_data_counts_with_its_data() -> None:
+    words = {
+        function_words(checked(method)) for method in (long_pattern("1").match, long_pattern("2").match, {1: 2}.get)
+    }
+    assert len(words) == 3
+    assert function_words(checked(long_pattern("1").match)) in words
+
+
 def test_mended_data_is_stored_and_noted(tmp_path: Path) -> None:
     RunFolder.claim(tmp_path / "run", held(DATA["array"](1)), {}, {}, False).close()
     RunFolder.claim(tmp_path / "run", held(DATA["array"](2)), {}, {}, False).close()

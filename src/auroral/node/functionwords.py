@@ -31,7 +31,7 @@ _NOT_CODE = {
 
 def function_words(checked: Checked) -> str:
     """A hash of the code of all functions, of functions and classes of the same module that they use, and of the values
-    that they hold. Where it is the same, so are these; where not, they may be."""
+    that they hold. A value that each process pickles in another way makes it another one each time."""
     hashed = hashlib.blake2b(digest_size=16)
     for word in _Walk().in_diagram(checked):
         hashed.update(word.encode("utf-8", "surrogatepass") + b"\0")
@@ -93,7 +93,8 @@ class _Walk:
             yield from self._each(module, value.__func__, value.__self__)
         elif isinstance(value, BuiltinMethodType):
             yield value.__name__
-            yield from self._of(value.__self__, module)
+            # Never a diagram's own: what it is bound to is data, whatever its class.
+            yield from self._of(value.__self__, module or "")
         elif isinstance(value, functools.partial):
             yield from self._each(module, value.func, value.args, value.keywords)
         elif isinstance(value, staticmethod | classmethod):
