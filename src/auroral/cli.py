@@ -10,7 +10,8 @@ import logging
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
@@ -48,8 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.command is None:
         parser.print_help()
         return FINE
-    logging.getLogger().addFilter(_not_of_py4j)
-    with own_warnings():
+    with own_warnings(), _py4j_kept_quiet():
         try:
             with ended_by_sigterm():
                 return int(args.run(args))
@@ -59,9 +59,20 @@ def main(argv: Sequence[str] | None = None) -> int:
             forget_said()
 
 
-def _not_of_py4j(record: logging.LogRecord) -> bool:
-    """Whether a record says something new: what py4j logs with a traceback, it raises too, and that is told in words."""
-    return "py4j" not in Path(record.pathname).parts
+@contextmanager
+def _py4j_kept_quiet() -> Iterator[None]:
+    """What py4j logs with a traceback, it raises too, and that is told in words."""
+
+    def of_others(record: logging.LogRecord) -> bool:
+        return "py4j" not in Path(record.pathname).parts
+
+    # py4j logs through the root logger. Whoever calls `main` from a program of their own gets it back as it was.
+    root = logging.getLogger()
+    root.addFilter(of_others)
+    try:
+        yield
+    finally:
+        root.removeFilter(of_others)
 
 
 def _told(error: BaseException, args: argparse.Namespace) -> int:

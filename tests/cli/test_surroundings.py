@@ -1,6 +1,7 @@
 """What the program meets and leaves around it: no Java, Spark's log, warnings about data, machines that listen."""
 
 import json
+import logging
 import os
 import signal
 import tempfile
@@ -108,6 +109,12 @@ def test_spark_that_says_nothing(auroral: Call, temporary: Path, monkeypatch: py
     assert "Spark does not start on spark://nowhere:1: OSError: no route to host" in ended.err
     assert "what Spark said last" not in ended.err
     assert list(temporary.iterdir()) == []
+
+
+def test_a_program_that_calls_ours_logs_as_before(auroral: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.getLogger(), "filters", [])
+    auroral("check", GRID)
+    assert logging.getLogger().filters == []
 
 
 def test_sigterm_ends_a_command_as_ctrl_c_does(auroral: Call, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:

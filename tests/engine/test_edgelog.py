@@ -71,6 +71,12 @@ class TestVersions:
         log = log_of(tmp_path, segment(0, 9, "t", Tentative("p", 1, 0)), segment(3, 6, "s"))
         assert read(log, 0, 9) == "tttsssttt"
 
+    def test_several_stable_ranges_together_replace_a_longer_tentative_one(self, tmp_path):
+        log = log_of(tmp_path, segment(0, 9, "t", Tentative("p", 1, 0)), segment(0, 3, "a"), segment(6, 9, "c"))
+        assert len(log.segments(EDGE)) == 3 and read(log, 0, 9) == "aaatttccc"
+        log.append(EDGE, segment(3, 6, "b"))
+        assert len(log.segments(EDGE)) == 3 and read(log, 0, 9) == "aaabbbccc"
+
     def test_a_newer_tentative_range_inside_an_older_one(self, tmp_path):
         log = log_of(tmp_path, segment(0, 9, "o", Tentative("p", 1, 0)), segment(3, 6, "n", Tentative("p", 1, 1)))
         assert read(log, 0, 9) == "ooonnnooo"

@@ -26,7 +26,7 @@ CALLS = {"s": "sum(x)", "m": "avg(x)"}
 
 
 def state_of(calls: dict[str, str], many_bins: bool) -> BoxState:
-    scope, report = Scope.of(schema("x double")), Report("b", Place(), default_functions())
+    scope, report = Scope.of(schema("x double")), Report("b", Place(), default_functions(), 1)
     typed = [typed_aggregate(name, call, scope, report) for name, call in calls.items()]
     assert not report.problems
     return box_state([t for t in typed if t is not None], [], lambda _, name: name, many_bins)

@@ -16,7 +16,7 @@ from auroral.model.boxes.later import Later
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
 from auroral.model.checking import Checked, check
-from auroral.model.diagram import Box, Diagram, Input, Output, Query, Stamp
+from auroral.model.diagram import DEFAULT_BUCKET, Box, Diagram, Input, Output, Query, Stamp
 from auroral.model.errors import DiagramError, Place, Problem
 from auroral.model.schema import Field, Schema, schema
 from auroral.model.types import LONG
@@ -368,7 +368,8 @@ def test_what_is_wrong_with_a_name_says_what_to_do(name: str):
         (RandomDrop(0.5), 1, BoxClass.MAP, 0),
         (WindowDrop(0.5, 1, 10, 10), 1, BoxClass.MAP, 0),
         (Join("true", JoinBuffer(3), JoinBuffer(4)), 2, BoxClass.WINDOW, 7),
-        (Apply(sorted, schema("v int"), 9), 1, BoxClass.WINDOW, 9),
+        (Apply(sorted, schema("v int"), 1), 1, BoxClass.WINDOW, DEFAULT_BUCKET),
+        (Apply(sorted, schema("v int"), 2 * DEFAULT_BUCKET), 1, BoxClass.WINDOW, 2 * DEFAULT_BUCKET),
         (Aggregate(COUNT, StimeWindow(10, 5)), 1, BoxClass.WINDOW, 10),
         (Aggregate(COUNT, FieldWindow("ts", 10, 5, Alignment.INDEPENDENT)), 1, BoxClass.WINDOW, 10),
         (Aggregate(COUNT, EventTimeWindow("ts", 10, 5, 3, ahead=2)), 1, BoxClass.WINDOW, 15),

@@ -2,13 +2,23 @@
 
 import os
 import pickle
+import re
 import subprocess
 import sys
+import threading
+import uuid
+from collections import deque
 from collections.abc import Callable
+from decimal import Decimal
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
+from pyspark.sql.functions import udf
+from pyspark.sql.types import IntegerType
 
 import auroral
 from auroral.model.checking import Checked
@@ -107,13 +117,80 @@ def test_mending_that_was_interrupted_and_taken_back_leaves_what_was(
     assert not list((tmp_path / "run").glob("diagram-*"))
 
 
-def test_the_same_functions_are_not_stored_again(tmp_path: Path) -> None:
+def test_the_same_functions_leave_no_note(tmp_path: Path) -> None:
     begun(tmp_path / "run")
-    before = (tmp_path / "run/diagram.pickle").read_bytes()
     for again in (applied(first), load_diagram(tmp_path / "run")):
         RunFolder.claim(tmp_path / "run", again, {}, {}, False).close()
-    assert (tmp_path / "run/diagram.pickle").read_bytes() == before
+    assert function_words(load_diagram(tmp_path / "run")) == function_words(applied(first))
     assert replaced_notes(tmp_path / "run") == []
+    assert not list((tmp_path / "run").glob("diagram-*"))
+
+
+def test_what_is_stored_is_what_the_run_goes_on_with_whatever_its_words_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(tmp_path / "run")
+    with monkeypatch.context() as patch:
+        known = function_words(applied(first))
+        patch.setattr(storeddiagram, "function_words", lambda _: known)
+        RunFolder.claim(tmp_path / "run", applied(mended), {}, {}, False).close()
+    assert function_words(load_diagram(tmp_path / "run")) == function_words(applied(mended))
+
+
+def held(value: Any) -> Checked:
+    return applied(lambda df: df.where(str(value)))
+
+
+def long_pattern(end: str) -> re.Pattern[str]:
+    return re.compile("a" * 300 + end)
+
+
+DATA: dict[str, Callable[[int], Any]] = {
+    "array": lambda n: np.array([0] * 2000 + [n] + [0] * 2000),
+    "a part of an array": lambda n: np.array([[n, 0]] * 2000)[:, 0],
+    "frame": lambda n: pd.DataFrame({"a": [0] * 2000 + [n] + [0] * 2000, "b": "x"}),
+    "pattern": lambda n: long_pattern(str(n)),
+    "method of a pattern": lambda n: long_pattern(str(n)).match,
+    "in a set": lambda n: {long_pattern(str(n)), "b"},
+    "as a key": lambda n: {("a", long_pattern(str(n))): 1},
+    "enum": lambda n: Enum("Some", {"PATTERN": long_pattern(str(n))}),
+    "decimal": lambda n: Decimal(n),
+    "queue": lambda n: deque([n]),
+    "udf": lambda n: udf(lambda x: x + n, IntegerType()),
+}
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_data_that_a_function_holds_counts_in_full(kind: str) -> None:
+    before, same, other = held(DATA[kind](1)), held(DATA[kind](1)), held(DATA[kind](2))
+    assert function_words(before) == function_words(same) != function_words(other)
+    assert function_words(pickle.loads(pickled(before))) == function_words(before), "as a run's folder gives it back"
+
+
+def test_a_method_of_built_in_data_counts_with_its_data() -> None:
+    words = {
+        function_words(checked(method)) for method in (long_pattern("1").match, long_pattern("2").match, {1: 2}.get)
+    }
+    assert len(words) == 3
+    assert function_words(checked(long_pattern("1").match)) in words
+
+
+def test_mended_data_is_stored_and_noted(tmp_path: Path) -> None:
+    RunFolder.claim(tmp_path / "run", held(DATA["array"](1)), {}, {}, False).close()
+    RunFolder.claim(tmp_path / "run", held(DATA["array"](2)), {}, {}, False).close()
+    assert function_words(load_diagram(tmp_path / "run")) == function_words(held(DATA["array"](2)))
+    assert (tmp_path / "run/diagram-1.pickle").exists()
+
+
+def test_what_cannot_be_told_apart_counts_as_mended(tmp_path: Path) -> None:
+    odd = type("Odd", (), {"__module__": "elsewhere", "__reduce__": lambda _: (str, (uuid.uuid4().hex,))})
+    for _ in range(3):
+        RunFolder.claim(tmp_path / "run", held(odd()), {}, {}, False).close()
+    assert (tmp_path / "run/diagram-2.pickle").exists()
+
+
+def test_a_handle_is_told_by_its_name_alone() -> None:
+    assert function_words(held(threading.Lock())) == function_words(held(threading.Lock()))
 
 
 def test_other_words_are_refused_and_the_error_says_what_is_possible(tmp_path: Path) -> None:
@@ -242,13 +319,19 @@ def test_a_stored_function_has_the_words_that_it_had(name: str) -> None:
 
 
 PROGRAM = """
+import re
 import sys
+import numpy as np
+import pandas as pd
 import auroral
 from auroral.node import storeddiagram
 from auroral.node.functionwords import function_words
 
+TABLES = np.arange(5000), pd.DataFrame({"a": ["x", "y"], "b": [1, 2]}), re.compile("a" * 300)
+NAMES = {"v", "w", "x"}
+
 def helper(df):
-    return df.where("v in (1, 2)") if "v" in {"v", "w", "x"} else df
+    return df.where(f"v in (1, 2, {TABLES[0][0]})") if "v" in {"v", "w", "x"} | NAMES else df
 
 d = auroral.diagram("d", bucket="1s")
 s = d.input("s0", "ts long, v long", stime="ts", unit="us")

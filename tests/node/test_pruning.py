@@ -176,9 +176,23 @@ def _changed(folder: Path) -> None:
     (folder / "verified.json").write_text(record.replace('"until": 19000000', '"until": 29000000', 1))
 
 
+def _of_another_version(name: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        stored = json.loads((folder / name).read_text())
+        (folder / name).write_text(json.dumps(stored | {"format": 1, "check": 7}))
+
+    return change
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
-    [(_other_run, "of another run"), (_put_back, "parts of it were put back"), (_changed, "checksum does not match")],
+    [
+        (_other_run, "of another run"),
+        (_put_back, "parts of it were put back"),
+        (_changed, "checksum does not match"),
+        (_of_another_version("verified.json"), "another version of auroral wrote it"),
+        (_of_another_version("run.json"), "another version of auroral wrote it"),
+    ],
 )
 def test_a_record_that_does_not_fit_is_refused(folder: Path, change: Callable[[Path], None], told: str) -> None:
     found_equal(folder)

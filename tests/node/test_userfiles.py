@@ -1,5 +1,6 @@
 """The files that a run wrote, compared with the run's own copy."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import auroral
+from auroral.edge.commits import commit_path
 from auroral.node.outputlog import OutputLog
 from auroral.node.pruning import PruneError
 from auroral.node.report import LedgerLine, OutputReport, Report
@@ -87,6 +89,29 @@ def test_a_file_that_is_gone_is_no_fault_but_said(tmp_path: Path) -> None:
     gone = only(folder)
     assert gone.ok is None and "not there any more; the run's own copy was judged" in str(gone)
     assert judged_files(run_into(tmp_path / "other", "-")) == ()
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "out.parquet"])
+def test_a_file_that_lost_its_commit_is_compared_as_a_whole(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    folder = run_into(tmp_path / "run", path)
+    commit_path(path).unlink()
+    assert (only(folder).ok, only(folder).what) == (True, "equal to the run's own copy")
+    tamper(path)
+    assert only(folder).ok is False
+    run_into(tmp_path / "less", tmp_path / f"less-{name}", end=2)
+    commit_path(tmp_path / f"less-{name}").unlink()
+    if path.is_dir():
+        shutil.rmtree(path)
+    (tmp_path / f"less-{name}").rename(path)
+    assert only(folder).ok is False, "it has less than the run wrote"
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
+def test_a_file_that_lost_its_commit_before_the_run_finished_is_not_passed_over(name: str, tmp_path: Path) -> None:
+    folder = run_into(tmp_path / "run", tmp_path / name, last=False)
+    commit_path(tmp_path / name).unlink()
+    assert only(folder).ok is False and "its commit, " in only(folder).what
 
 
 @pytest.mark.parametrize("name", ["out.csv", "out.jsonl", "out.parquet"])

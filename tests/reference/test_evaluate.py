@@ -110,6 +110,13 @@ class TestApply:
         assert shown(result, "o") == []
         assert result.ledger == {("ap", "rejected"): 3}
 
+    @pytest.mark.parametrize("past", [0, 1, 5, 9, 10, 11])
+    @pytest.mark.parametrize("moved", [0, 2, 8, 9, 11, 13, 19, 21, 30])
+    def test_every_result_is_given_or_counted(self, past, moved):
+        """Also where the horizon is not of whole buckets: what a bucket leaves to a later one, that one makes again."""
+        result = self.run(past, lambda given: [(row.stime + moved, row.values) for row in given], until=100)
+        assert len(shown(result, "o")) + result.ledger.get(("ap", "rejected"), 0) == 3
+
     def test_a_result_without_a_stime_is_counted_once(self):
         assert self.run(30, lambda given: [(Stime.NULL, row.values) for row in given], until=80).ledger == {
             ("ap", "rejected"): 3

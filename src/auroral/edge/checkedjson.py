@@ -18,12 +18,14 @@ def dump(stored: Mapping[str, Any], format: int) -> bytes:
 
 
 def parse(content: bytes, format: int) -> dict[str, Any]:
-    """What was stored. Raises ValueError, KeyError or AttributeError where it is not that."""
+    """What was stored. Raises ValueError, KeyError, TypeError or AttributeError where it is not that."""
     stored: dict[str, Any] = json.loads(content)
+    # First: another version may make its checksum in another way.
+    if (found := stored["format"]) != format:
+        raise ValueError(f"another version of auroral wrote it: format {found}, not {format}")
     if stored.pop("check") != digest(_canonical(stored)):
         raise ValueError("its checksum does not match")
-    if (found := stored.pop("format")) != format:
-        raise ValueError(f"format {found}, not {format}")
+    del stored["format"]
     return stored
 
 

@@ -12,7 +12,7 @@ from auroral.edge.ledger import Ledger, LedgerError
 from auroral.edge.records import DamagedSegment, Header
 from auroral.edge.stamping import StampState
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ class EdgeLog:
     _next_file: int = 0
 
     def append(self, edge: Edge, segment: Segment) -> None:
-        """Add a segment. A stable version replaces what is tentative in its range; stable ranges never overlap."""
+        """Add a segment. What is stable replaces what is tentative in its range; stable ranges never overlap."""
         self._edges[edge.name] = edge
         self._held_bytes += segment.bytes
         if isinstance(segment.version, Tentative):
@@ -118,7 +118,9 @@ class EdgeLog:
                 )
         held.insert(at, segment)
         tentative = self._tentative.get(edge.name, [])
-        self._drop(tentative, [s for s in tentative if segment.lo <= s.lo and s.hi <= segment.hi])
+        # A tentative range may be as long as several stable ones.
+        stable = [(s.lo, s.hi) for s in held] if tentative else []
+        self._drop(tentative, [s for s in tentative if not _uncovered(s.lo, s.hi, stable)])
         self._spill()
 
     def best(self, edge: Edge, lo: int, hi: int) -> Iterator[Segment]:

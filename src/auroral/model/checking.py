@@ -223,7 +223,8 @@ class _Checking:
             self.problems += syntax_problems(box.spec, place)
             self.unknown.update(box.outputs)
             return None
-        report = Report(box.name, place, self.functions)
+        # A bucket of no length is a problem already; boxes are judged all the same.
+        report = Report(box.name, place, self.functions, max(1, self.diagram.bucket))
         typed = box.spec.resolve([self.streams[stream] for stream in box.inputs], len(box.outputs), report)
         self.problems += report.problems
         self.warnings += report.warnings

@@ -35,8 +35,9 @@ def from_spark(
 ) -> SparkFunction:
     """An ordinary function of DataFrames as a step: `stream.apply("top", from_spark(top, schema="..."))`.
 
-    `schema` has the fields of its result, `horizon` is how much of the past it sees besides the bucket. The result may have a
-    `stime`, a long or a timestamp; rows whose stime is null or lies beyond the horizon are rejected and counted.
+    `schema` has the fields of its result, `horizon` is how much of the past it sees besides the bucket, rounded up to whole
+    buckets. The result may have a `stime`, a long or a timestamp; rows whose stime is null or lies beyond the horizon are
+    rejected and counted.
     `cut_free` promises that many buckets in one call give the same rows as bucket by bucket.
     """
     called: object = function

@@ -128,7 +128,8 @@ class Stream(AggregateSteps):
     ) -> Stream:
         """Any deterministic function of DataFrames: one for this stream and one for each of the others.
 
-        It sees `horizon` of the past and the bucket, and returns rows of `schema`, with or without `stime`.
+        It sees the bucket and `horizon` of the past, rounded up to whole buckets, and returns rows of `schema`, with or
+        without `stime`.
         With `cut_free` it promises the same rows when it is given many buckets at once. If it raises an error, the
         run stops.
         """

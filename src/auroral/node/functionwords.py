@@ -9,12 +9,15 @@ from __future__ import annotations
 import dis
 import functools
 import hashlib
+import pickle
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from enum import Enum
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
+
+import cloudpickle
 
 from auroral.model.checking import Checked
 
@@ -28,7 +31,7 @@ _NOT_CODE = {
 
 def function_words(checked: Checked) -> str:
     """A hash of the code of all functions, of functions and classes of the same module that they use, and of the values
-    that they hold."""
+    that they hold. A value that each process pickles in another way makes it another one each time."""
     hashed = hashlib.blake2b(digest_size=16)
     for word in _Walk().in_diagram(checked):
         hashed.update(word.encode("utf-8", "surrogatepass") + b"\0")
@@ -88,6 +91,10 @@ class _Walk:
             yield from self._of(kind, kind.__module__)
         if isinstance(value, MethodType):
             yield from self._each(module, value.__func__, value.__self__)
+        elif isinstance(value, BuiltinMethodType):
+            yield value.__name__
+            # Never a diagram's own: what it is bound to is data, whatever its class.
+            yield from self._of(value.__self__, module or "")
         elif isinstance(value, functools.partial):
             yield from self._each(module, value.func, value.args, value.keywords)
         elif isinstance(value, staticmethod | classmethod):
@@ -96,6 +103,11 @@ class _Walk:
             yield from self._each(module, value.fget, value.fset, value.fdel)
         elif isinstance(value, functools.cached_property):
             yield from self._of(value.func, module)
+        elif isinstance(value, Field):
+            yield from self._each(module, *(getattr(value, name) for name in Field.__slots__))
+        elif kind.__module__.startswith("pyspark.") and hasattr(value, "func"):
+            # Spark's udf: once it was called it holds on to Spark, and cannot be pickled any more.
+            yield from self._each(module, value.func, value._returnType)
         elif isinstance(value, tuple | list):
             yield from self._each(module, *value)
         elif isinstance(value, Mapping):
@@ -132,7 +144,7 @@ class _Walk:
     def _class(self, kind: type) -> Iterator[str]:
         yield kind.__qualname__
         if issubclass(kind, Enum):
-            yield _plain(list(kind))
+            yield from self._of({one.name: one.value for one in kind}, kind.__module__)
             return
         yield from self._each(kind.__module__, *kind.__bases__)
         for name, value in sorted(vars(kind).items()):
@@ -162,5 +174,17 @@ def _globals(code: CodeType) -> set[str]:
 def _plain(value: Any) -> str:
     if isinstance(value, frozenset | set):
         # Their order differs from process to process.
-        return " ".join(sorted(map(repr, value)))
+        return " ".join(sorted(map(_plain, value)))
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_plain, value))})"
+    if type(value).__module__ != "builtins" and not isinstance(value, Enum):
+        # Long arrays, frames and patterns leave something out of their repr. What each process pickles in another way
+        # counts as mended.
+        try:
+            # Twice, since what a run's folder gives back may be laid out in another way, as a part of an array is.
+            again = cloudpickle.dumps(pickle.loads(cloudpickle.dumps(value)))
+            return hashlib.blake2b(again, digest_size=16).hexdigest()
+        except Exception:  # noqa: BLE001  any class may refuse in its own way
+            # A lock, a session: a handle on something, which is stored with no function.
+            pass
     return _ADDRESS.sub("", repr(value))

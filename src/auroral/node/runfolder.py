@@ -42,7 +42,7 @@ from auroral.node.storeddiagram import RunFolderError, diagram_words, load_diagr
 
 __all__ = ["RunFolder", "RunFolderError", "RunSettings"]
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +250,7 @@ def _settings(path: Path) -> RunSettings:
     try:
         stored: dict[str, Any] = json.loads((path / "run.json").read_text())
         if stored.get("format") != FORMAT:
-            raise ValueError(f"format {stored.get('format')}, not {FORMAT}")
+            raise ValueError(f"another version of auroral wrote it: format {stored.get('format')}, not {FORMAT}")
         return RunSettings(**(stored | {"words": tuple(stored["words"])}))
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise RunFolderError(

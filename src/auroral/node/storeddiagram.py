@@ -68,7 +68,7 @@ def refuse_other(path: Path, there: tuple[str, ...], checked: Checked) -> None:
 
 
 def renew(path: Path, checked: Checked, functions: str, frontier: int | None) -> None:
-    """Store a diagram whose functions are others than those stored, and note that it holds from `frontier` on.
+    """Store the diagram that a run goes on with; where its functions are others, note that they hold from `frontier` on.
 
     `functions` are those that the run was begun with. What was computed before was computed by the earlier ones, which
     are kept.
@@ -79,10 +79,9 @@ def renew(path: Path, checked: Checked, functions: str, frontier: int | None) ->
     noted = [*earlier, {"since": frontier, "functions": now, "earlier": kept.name}]
     try:
         if known == now:
-            if kept.exists():
-                # This was interrupted before, and the functions were changed back: the diagram there may be the other one.
-                replace_file(path / _PICKLE, kept.read_bytes())
-                kept.unlink()
+            # Even so: the diagram there may be another one, where this was interrupted before and a mend was taken back.
+            replace_file(path / _PICKLE, pickled(checked))
+            kept.unlink(missing_ok=True)
             return
         if not kept.exists():
             # Otherwise this was interrupted before, and the diagram there may be the new one already.

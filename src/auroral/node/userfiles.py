@@ -1,7 +1,8 @@
 """The files that a run wrote for its user, compared with the run's own copy of its outputs.
 
 `verify` judges the own copy against a batch run. What the user holds in the hand is compared with that copy: text byte by
-byte, Parquet row by row, as far as the file's commit says. A file that is gone is no fault: it may have been moved.
+byte, Parquet row by row, as far as the file's commit says; of a finished run the commit may be gone. A file that is gone is
+no fault: it may have been moved.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
 
-from auroral.edge.commits import Commit, load
+from auroral.edge.commits import Commit, commit_path, load
+from auroral.edge.parquetsink import stored_parts
 from auroral.edge.sinks import OutputError, is_text
 from auroral.edge.spelling import csv_header, csv_lines, json_lines
 from auroral.model.schema import Schema
@@ -72,13 +74,15 @@ def _judged(folder: RunFolder, stream: str, path: Path, finished: bool, earlier:
     try:
         commit = load(path, str(schema), owner)
         if commit is None:
-            return FileReport(stream, str(path), None, "has lost its commit, so that it cannot be judged")
+            if not finished:
+                raise _Different(f"its commit, {commit_path(path).name}, is gone: how much of it counts is not known")
+            commit = _of_whole(path, schema, owner, OutputLog.look(folder.output(stream), schema))
         if commit.frontier is None:
             return FileReport(stream, str(path), True, "nothing was written to it yet")
         if earlier is not None and (commit.frontier < earlier.frontier or commit.length < earlier.length):
             # Put back from an older copy, or written anew.
             earlier = None
-        theirs = None if is_text(path) else OutputLog.look(path, schema)
+        theirs = None if is_text(path) else OutputLog(path, schema, None, commit)
         # Last of all: the own copy is written first, so that it then has at least what the file has.
         own = OutputLog.look(folder.output(stream), schema)
         if theirs is None:
@@ -93,6 +97,12 @@ def _judged(folder: RunFolder, stream: str, path: Path, finished: bool, earlier:
         return FileReport(stream, str(path), False, f"DIFFERENT: cannot be read: {error.strerror or error}")
     part = "" if earlier is None else f"from stime {earlier.frontier} on, "
     return FileReport(stream, str(path), True, f"{part}equal to the run's own copy", equal)
+
+
+def _of_whole(path: Path, schema: Schema, owner: str, own: OutputLog) -> Commit:
+    """The commit of a file that must have all that the run gave."""
+    length = path.stat().st_size if is_text(path) else len(stored_parts(path))
+    return Commit(str(schema), owner, own.frontier, length)
 
 
 def _text(

@@ -19,7 +19,7 @@ from auroral.node.account import Counts
 from auroral.node.runfolder import RunFolder
 from auroral.node.userfiles import FoundEqual
 
-FORMAT = 1
+FORMAT = 2
 
 
 class VerifiedError(AuroralError):

@@ -168,6 +168,7 @@ FAR_AT_3 = (stamped("stime + IF(v = 3, 1000, 0)"), lambda row: row.stime + 1000 
 BACK_AT_3 = (stamped("stime - IF(v = 3, 40, 0)"), lambda row: row.stime - 40 * (row.values[0] == 3))
 BACK_BY_5 = (stamped("stime - 5"), lambda row: row.stime - 5)
 ON_BY_5 = (stamped("stime + 5"), lambda row: row.stime + 5)
+ON_BY_11 = (stamped("stime + 11"), lambda row: row.stime + 11)
 
 PLACED = {
     # An identity, though as a timestamp.
@@ -180,6 +181,7 @@ PLACED = {
     "before": (*BACK_AT_3, 10, False),
     "moved back": (*BACK_BY_5, 20, False),
     "moved on": (*ON_BY_5, 10, False),
+    "moved far on": (*ON_BY_11, 4, False),
 }
 
 
@@ -235,6 +237,8 @@ def test_results_that_no_bucket_can_give_are_rejected_and_counted_once(placed):
         ("nulls of a horizon, free", "rejected"): 1,
         ("far", "rejected"): 1,
         ("before", "rejected"): 1,
+        # Row 39: behind its bucket by as much as the horizon is.
+        ("moved far on", "rejected"): 1,
         # Rows 1, 1 and 12: what they give lies in the bucket before theirs.
         ("moved back", "rejected"): 3,
         # Each row 1 with 12; 12 with 38 and 39 is two buckets away, but within the horizon.
@@ -244,6 +248,11 @@ def test_results_that_no_bucket_can_give_are_rejected_and_counted_once(placed):
 
 def test_results_of_later_buckets_are_left_to_them(placed):
     assert placed.outputs["moved on"] == [(6, 1), (6, 1), (17, 2), (43, 3), (44, None)]
+
+
+def test_a_horizon_is_whole_buckets_so_that_nothing_left_to_a_later_bucket_is_lost(placed):
+    """A bucket that saw 4 us of the one before would not see what rows 1 give at 12."""
+    assert placed.outputs["moved far on"] == [(12, 1), (12, 1), (23, 2), (49, 3)]
 
 
 def test_earlier_results_that_newer_rows_change_are_not_rejected(placed):

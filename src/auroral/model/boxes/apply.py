@@ -26,6 +26,9 @@ class TypedApply(TypedBox):
 class Apply:
     """`function(DataFrame, ...) -> DataFrame` over `past` microseconds before the bucket, and the bucket.
 
+    `past` is rounded up to whole buckets: a result that is left to the bucket that it lies in must be made there again,
+    so that the call there has to see all rows of the bucket that left it.
+
     The result has the fields of `schema` and may have `stime`, a long or a timestamp; without it, a result's stime is the
     bucket's end - 1 us. Where a field is called `stime`, the stime of rows is called `__stime`, on the way in and out.
 
@@ -50,7 +53,7 @@ class Apply:
         result_stime="the function's; without one, the bucket's end - 1 us",
         order_key="all columns",
         state="rows of one horizon",
-        horizon="as declared",
+        horizon="as declared, in whole buckets",
         deterministic=True,
         convergent=True,
         repeatable=False,
@@ -78,7 +81,7 @@ class Apply:
         return TypedApply(
             outputs=(StreamType(self.schema, (), order),),
             box_class=BoxClass.WINDOW,
-            past=self.past,
+            past=-(-self.past // report.bucket) * report.bucket,
             required=(True,) * len(inputs),
             function=self.function,
             cut_free=self.cut_free,

@@ -65,11 +65,15 @@ class TypedBox:
 
 @dataclass(slots=True)
 class Report:
-    """Collects what is wrong with one box, so that all of it can be said at once."""
+    """Collects what is wrong with one box, so that all of it can be said at once.
+
+    `bucket` is the length of the diagram's buckets, above 0.
+    """
 
     box: str
     place: Place
     functions: Functions
+    bucket: int
     problems: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
 
