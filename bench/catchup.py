@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ROWS, BUCKETS = 5_000_000, 1_000
-REPEATS, ENOUGH_SECONDS = 3, 60
-"""The shortest of so many runs counts; after so many seconds no further one is begun."""
+STEADY, ENOUGH_SECONDS = 2, 90
+"""Each side is run until so many runs together were not 5 % shorter than those before; after so many seconds no further one is begun."""
 MOST_TIMES_OURS = 10
 """Structured Streaming is stopped when it has taken this many times as long as ours."""
 
@@ -73,8 +73,9 @@ def _compare(
 
 
 def _shortest(run: Callable[[int], float]) -> float:
+    """The shortest run, once they do not get shorter any more."""
     times: list[float] = []
-    while len(times) < REPEATS and sum(times) < ENOUGH_SECONDS:
+    while sum(times) < ENOUGH_SECONDS and (len(times) <= STEADY or min(times[-STEADY:]) < 0.95 * min(times[:-STEADY])):
         times.append(run(len(times)))
     return min(times)
 
