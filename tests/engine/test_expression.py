@@ -143,7 +143,7 @@ def test_large_expressions_stay_small_and_run(spark: Any, text: str) -> None:
 @pytest.mark.spark
 def test_user_functions_are_called_by_their_udf_name(session: Any) -> None:
     twice = USER["twice"]
-    session.udf.register("auroral_twice", guarded("twice", twice), result_type(twice.returns.spark))
+    session.udf.register("auroral_twice", guarded("twice", twice), result_type(twice.returns))
     rows = [_row({"n": 4, "s": "abc"}), _row({})]
     typed = typed_as("twice(n, s) + TWICE(2, null)")
     calls = ("auroral_twice(CAST(`n` AS INT), `s`)", "auroral_twice(2, CAST(NULL AS STRING))")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import pytest
 
@@ -51,6 +52,32 @@ def test_a_lack_of_memory_is_no_fault_of_the_row():
 
     with pytest.raises(RuntimeError, match=r"box 'b' of \(1,\) failed: MemoryError"):
         guarded("box 'b'", make_function("greedy", greedy, "int", "int"))(1)
+
+
+def test_leaving_the_program_is_an_error_of_the_call():
+    leaving = guarded("box 'b'", make_function("leaving", sys.exit, "int", "int"))
+    assert leaving(3)[:2] == (None, "leaving: SystemExit: 3")
+
+
+def test_an_interruption_is_no_fault_of_the_row_either():
+    def interrupted(a):
+        raise KeyboardInterrupt
+
+    with pytest.raises(RuntimeError, match=r"box 'b' of \(1,\) failed: KeyboardInterrupt"):
+        guarded("box 'b'", make_function("interrupted", interrupted, "int", "int"))(1)
+
+
+def test_times_that_python_has_not_are_errors_of_the_call():
+    same = guarded("box 'b'", make_function("same", lambda *given: given[0], "timestamp, date", "timestamp"))
+    assert same(-1, 0) == (-1, None, None)
+    assert same(None, None) == (None, None, None)
+    result, error, why = same(2**62, 0)
+    assert (result, error) == (
+        None,
+        f"same: OverflowError: {2**62} microseconds since 1970 are outside Python's years 1 to 9999",
+    )
+    assert f"box 'b' of ({2**62}, 0) failed: OverflowError" in str(explained(RuntimeError(why), 0, 10))
+    assert same(0, 10**9)[1] == "same: OverflowError: 1000000000 days since 1970 are outside Python's years 1 to 9999"
 
 
 @pytest.mark.spark
@@ -105,7 +132,8 @@ class TestUserCode:
 
         register()
         checked = self.checked(Box("mine", Aggregate((("w", "wordy(v)"),), Landmark()), ("s",), ("o",)))
-        with pytest.raises(UserCodeFailed, match=r"box 'mine': a result for field 'w' failed.*'none'.*int32"):
+        said = r"box 'mine': aggregate 'wordy' failed: TypeError: it gave 'none', which is not of type int"
+        with pytest.raises(UserCodeFailed, match=said):
             by_buckets(spark, checked, {"s": GIVEN}, [0, 20], tmp_path)
 
 

@@ -21,7 +21,7 @@ from engine.running import checked_diagram, rows
 
 
 def told(combine=lambda a, b: a + b):
-    user = UserAggregate("told", tuple, lambda s, v: (*s, v), lambda s: s, STRING, combine)
+    user = UserAggregate("told", tuple, lambda s, v: (*s, v), repr, STRING, combine)
     return (TypedAggregate("u", "told", (FieldRef(LONG, None, "v"),), STRING, user),)
 
 
@@ -51,7 +51,7 @@ def test_every_window_with_rows_and_no_other(seed, in_parts):
         begin = number * advance + phase
         inside = tuple(v for stime, v in given if begin <= stime < begin + size)
         if inside and lo < begin + size <= hi:
-            expected.append((begin + size - 1, inside))
+            expected.append((begin + size - 1, repr(inside)))
     assert scanned(stime_windows(size, advance, phase, in_parts=in_parts), given, lo, hi) == expected
 
 

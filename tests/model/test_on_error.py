@@ -8,9 +8,7 @@ import auroral
 from auroral.model.errors import DiagramError
 from auroral.model.expression import Functions
 from auroral.model.expression.functions import make_function
-from auroral.model.expression.results import as_result
 from auroral.model.on_error import LONGEST, OnError, error_text
-from auroral.model.types import parse_type
 
 KNOWN = Functions().plus(make_function("f", lambda v: v, "int", "int"))
 
@@ -142,42 +140,3 @@ class Speechless(Exception):
 )
 def test_error_texts_are_the_same_wherever_they_are_made(error, text):
     assert error_text("f", error) == text and len(text) <= 200
-
-
-class Numpys:
-    """As numpy's numbers are: not of Python's classes."""
-
-    dtype = "int64"
-
-    def item(self):
-        return 7
-
-
-@pytest.mark.parametrize(
-    ("kind", "given", "value"),
-    [
-        ("int", 5, 5),
-        ("int", None, None),
-        ("byte", 127, 127),
-        ("int", Numpys(), 7),
-        ("double", 5, 5.0),
-        ("double", 0.1, 0.1),
-        ("single", 0.1, 0.10000000149011612),
-        ("string(1)", "abc", "abc"),
-        ("bool", True, True),
-        ("timestamp", 5, 5),
-    ],
-)
-def test_results_are_of_the_declared_type(kind, given, value):
-    found = as_result(given, parse_type(kind))
-    assert found == value and type(found) is type(value)
-
-
-@pytest.mark.parametrize(
-    ("kind", "given"),
-    [("int", "5"), ("int", 5.0), ("int", True), ("int", 2**31), ("byte", -129), ("double", "1"), ("double", False),
-     ("bool", 1), ("string", 5), ("string", b"x"), ("binary", "x")],
-)  # fmt: skip
-def test_other_results_are_errors(kind, given):
-    with pytest.raises(TypeError, match=r"it gave .*, which is not of type "):
-        as_result(given, parse_type(kind))

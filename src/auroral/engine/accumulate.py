@@ -12,6 +12,7 @@ from decimal import Context, Decimal
 from typing import Any, Protocol
 
 from auroral.model.aggregates import TypedAggregate
+from auroral.model.expression.uservalues import as_arguments, as_result
 from auroral.model.types import FieldType, Kind
 
 _ONE = 1 << 1074
@@ -225,10 +226,11 @@ class User:
     def __init__(self, function: TypedAggregate):
         assert function.user is not None
         self.user = function.user
+        self.arguments = as_arguments([arg.type for arg in function.args])
         self.state = self.user.init()
 
     def add(self, values: Sequence[Any]) -> None:
-        self.state = self.user.incr(self.state, *values)
+        self.state = self.user.incr(self.state, *self.arguments(values))
 
     def merge(self, later: User) -> None:
         assert self.user.combine is not None
@@ -236,7 +238,7 @@ class User:
         self.state = self.user.combine(self.state, _copy(later.state))
 
     def result(self) -> Any:
-        return self.user.final(self.state)
+        return as_result(self.user.returns)(self.user.final(self.state))
 
     def __getstate__(self) -> Any:
         return self.state

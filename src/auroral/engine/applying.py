@@ -149,7 +149,7 @@ class ApplyBox:
         function = self.typed.function
         try:
             result = function(*inputs)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             named = getattr(function, "__name__", repr(function))
             raise UserCodeFailed(described(f"box {self.name!r}: function {named!r}", error), lo, hi) from error
         schema = self.typed.outputs[0].schema

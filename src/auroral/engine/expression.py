@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from auroral.engine.constants import constant
-from auroral.engine.reached import ERROR, VALUE, WHY, Errors, or_stop
+from auroral.engine.reached import ERROR, TIMES, VALUE, WHY, Errors, or_stop
 from auroral.engine.sqltext import ColumnText, string_literal
 from auroral.engine.users_sql import users_sql
 from auroral.model.expression.builtins import BUILTINS, TRIGONOMETRIC
@@ -85,7 +85,11 @@ class _Writer:
         return self.write(node).text
 
     def call(self, node: Invoke) -> str:
-        return _call(USER_FUNCTION_PREFIX + node.name, [self.write(arg) for arg in node.args]).text
+        args = []
+        for arg in node.args:
+            sql, time = self.write(arg), TIMES.get(arg.type.kind)
+            args.append(sql if time is None else _call(time.to_number, [sql]))
+        return _call(USER_FUNCTION_PREFIX + node.name, args).text
 
     def write(self, node: Typed) -> _Sql:
         match node:
@@ -195,7 +199,8 @@ class _Writer:
 
     def _invoke(self, node: Invoke) -> _Sql:
         if node.function is not None:
-            return _Sql(f"{self.call(node)}.{VALUE}")
+            given, time = _Sql(f"{self.call(node)}.{VALUE}"), TIMES.get(node.type.kind)
+            return given if time is None else _call(time.from_number, [given])
         if not BUILTINS[node.name].pure:
             raise ValueError(f"{node.name}() cannot be repeated, so it has no SQL; the checker refuses it")
         args: list[_Sql] = []

@@ -11,7 +11,7 @@ from typing import Any
 
 from auroral.model.errors import AuroralError, Problem
 from auroral.model.expression import Function
-from auroral.model.expression.results import as_result
+from auroral.model.expression.uservalues import as_arguments, as_result
 from auroral.model.on_error import error_text, said
 
 _OPEN, _CLOSE = "<auroral-failure>", "</auroral-failure>"
@@ -46,19 +46,24 @@ def marked(what: str, error: BaseException, given: Any = None) -> RuntimeError:
 
 
 def guarded(what: str, user: Function) -> Callable[..., Any]:
-    """The user's function as one that does not raise: it gives (result, error, error with box and values), see `reached`."""
+    """The user's function as one that does not raise: it gives (result, error, error with box and values), see `reached`.
 
-    call, declared, name = user.call, user.returns, user.name
+    Times come and go as plain numbers. Those that Python does not have are errors of the call.
+    """
+
+    call, name = user.call, user.name
+    arguments, result = as_arguments(user.args), as_result(user.returns)
     assert call is not None
 
-    def function(*values: Any) -> tuple[Any, str | None, str | None]:
+    def function(*given: Any) -> tuple[Any, str | None, str | None]:
         try:
-            return as_result(call(*values), declared), None, None
-        except MemoryError as error:
-            # Not the row's fault: elsewhere it may well pass.
-            raise marked(what, error, values) from error
-        except Exception as error:  # noqa: BLE001  told as a value
-            return None, error_text(name, error), str(marked(what, error, values))
+            given = tuple(arguments(given))
+            return result(call(*given)), None, None
+        except BaseException as error:
+            if isinstance(error, MemoryError) or not isinstance(error, Exception | SystemExit):
+                # Not the row's fault: elsewhere it may well pass.
+                raise marked(what, error, given) from error
+            return None, error_text(name, error), str(marked(what, error, given))
 
     return function
 

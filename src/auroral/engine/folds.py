@@ -22,8 +22,6 @@ Row = tuple[Any, ...]
 class Fold(Protocol):
     """`start` is called for each key, then `row` for each of its rows, then `end`, which also gives results."""
 
-    box: str
-
     def start(self, key: Row, state: Any, lo: int, hi: int) -> None: ...
 
     def row(self, values: Row) -> Iterator[Row]: ...
@@ -55,7 +53,7 @@ class AggregatingFold:
             given = arguments[at : at + len(function.args)]
             try:
                 accumulator.add(given)
-            except Exception as error:
+            except BaseException as error:
                 raise marked(self._called(function), error, given) from error
             at += len(function.args)
 
@@ -75,9 +73,10 @@ class AggregatingFold:
     def _finals(self, accumulated: Sequence[Any]) -> Iterator[Any]:
         for function, accumulator in zip(self.functions, accumulated, strict=True):
             try:
-                yield accumulator.result()
-            except Exception as error:
+                result = accumulator.result()
+            except BaseException as error:
                 raise marked(self._called(function), error) from error
+            yield result
 
 
 @dataclass(slots=True)

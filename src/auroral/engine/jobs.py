@@ -114,7 +114,7 @@ class _Job:
                 self.ctes[at] = Cte(name, self._from_files(name, leaf, self.ctes[at].select))
         for function in self.program.functions:
             call = guarded(self._called(function), function)
-            self.spark.udf.register(USER_FUNCTION_PREFIX + function.name, call, result_type(function.returns.spark))
+            self.spark.udf.register(USER_FUNCTION_PREFIX + function.name, call, result_type(function.returns))
 
     def _from_files(self, name: str, leaf: Leaf, in_memory: str) -> str:
         ddl = ", ".join(c.ddl() for c in leaf.columns)

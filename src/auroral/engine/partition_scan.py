@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 import pyarrow as pa
 
 from auroral.engine.arrowrows import arrow_type, as_numbers, from_python
-from auroral.engine.failures import marked
 from auroral.engine.folds import Fold, Row, same
 from auroral.engine.sqltext import Column
 
@@ -42,13 +41,13 @@ def scan(
                     results.extend(fold.row(values[keys + 2 :]))
         if touched:
             close()
-        yield from _batches(fold.box, results, states, result, kept)
+        yield from _batches(results, states, result, kept)
 
     return over
 
 
 def _batches(
-    box: str, results: list[Row], states: list[Row], result: Sequence[Column], kept: Sequence[Column]
+    results: list[Row], states: list[Row], result: Sequence[Column], kept: Sequence[Column]
 ) -> Iterator[pa.RecordBatch]:
     total = len(results) + len(states)
     if total == 0:
@@ -61,10 +60,7 @@ def _batches(
         arrays = []
         for i, column in enumerate(chosen):
             values = [None] * offset + [row[i] for row in given] + [None] * (total - offset - len(given))
-            try:
-                arrays.append(from_python(values, arrow_type(column.type)))
-            except (pa.ArrowException, TypeError, OverflowError) as error:
-                raise marked(f"box {box!r}: a result for field {column.name!r}", error) from error
+            arrays.append(from_python(values, arrow_type(column.type)))
         mask = pa.array([not offset <= n < offset + len(given) for n in range(total)])
         structs.append(pa.StructArray.from_arrays(arrays, [c.name for c in chosen], mask=mask))
     names = ["__kind", "__row", "__kept"][: 1 + len(structs)]

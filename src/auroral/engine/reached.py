@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from auroral.model.expression.typed import Choice, Infix, Invoke, Typed, children, user_functions
+from auroral.model.types import FieldType, Kind
 
 
 class Writer(Protocol):
@@ -22,11 +23,28 @@ class Writer(Protocol):
 
 
 VALUE, ERROR, WHY = "v", "e", "why"
-"""The fields of what a guarded function gives: its result, or an error as a rejected row has it and as a stop says it."""
+"""The fields of what a guarded function gives: its result (a time as a number), or an error as a rejected row has it and as a stop says it."""
 
 
-def result_type(spark: str) -> str:
-    return f"STRUCT<{VALUE}: {spark}, {ERROR}: STRING, {WHY}: STRING>"
+@dataclass(frozen=True, slots=True)
+class AsNumber:
+    """How values of a type travel to Python and back as whole numbers, in SQL."""
+
+    to_number: str
+    from_number: str
+    type: str
+
+
+TIMES = {
+    Kind.TIMESTAMP: AsNumber("unix_micros", "timestamp_micros", "BIGINT"),
+    Kind.DATE: AsNumber("unix_date", "date_from_unix_date", "INT"),
+}
+"""Spark itself would convert them by the time zone of the worker's machine, and fail beyond the year 9999."""
+
+
+def result_type(returns: FieldType) -> str:
+    value = TIMES[returns.kind].type if returns.kind in TIMES else returns.spark
+    return f"STRUCT<{VALUE}: {value}, {ERROR}: STRING, {WHY}: STRING>"
 
 
 @dataclass(frozen=True, slots=True)

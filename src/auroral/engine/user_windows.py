@@ -87,7 +87,7 @@ class UserWindows(AggregatingFold):
             for function, whole, part in zip(self.functions, accumulated, each, strict=True):
                 try:
                     whole.merge(part)
-                except Exception as error:
+                except BaseException as error:
                     raise marked(f"{self._called(function)}, combining", error) from error
         return accumulated
 

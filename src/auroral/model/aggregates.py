@@ -24,7 +24,7 @@ _NAME = re.compile(r"[^\W\d]\w*\Z")
 class UserAggregate:
     """An aggregate in Python: `init() -> state`, `incr(state, *values) -> state`, `final(state) -> value`.
 
-    Rows come in processing order. With `combine(earlier, later) -> state`, partial results of parts of a
+    Values are as functions have them. Rows come in processing order. With `combine(earlier, later) -> state`, partial results of parts of a
     window are combined instead of reading the whole window again; combining must equal counting on.
     """
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from auroral.model.aggregates import TypedAggregate, UserAggregate
+from auroral.model.expression.uservalues import as_arguments, as_result
 from auroral.model.types import FieldType, Kind
 from auroral.reference.exact import (
     ExactTotal,
@@ -177,21 +178,21 @@ class Last:
 class User:
     """init, incr for each row (nulls too), final."""
 
-    def __init__(self, aggregate: UserAggregate):
-        self.aggregate = aggregate
+    def __init__(self, aggregate: UserAggregate, types: Sequence[FieldType]):
+        self.aggregate, self.arguments = aggregate, as_arguments(types)
         self.state: Any = aggregate.init()
 
     def add(self, *values: Value) -> None:
-        self.state = self.aggregate.incr(self.state, *values)
+        self.state = self.aggregate.incr(self.state, *self.arguments(values))
 
     def result(self) -> Value:
-        value: Value = self.aggregate.final(self.state)
+        value: Value = as_result(self.aggregate.returns)(self.aggregate.final(self.state))
         return value
 
 
 def accumulator(typed: TypedAggregate) -> Accumulator:
     if typed.user is not None:
-        return User(typed.user)
+        return User(typed.user, [arg.type for arg in typed.args])
     match typed.function:
         case "count":
             return Count()

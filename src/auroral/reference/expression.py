@@ -13,7 +13,6 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from auroral.model.expression.builtins import TRIGONOMETRIC
-from auroral.model.expression.results import as_result
 from auroral.model.expression.singles import nearest_single
 from auroral.model.expression.typed import (
     Choice,
@@ -26,6 +25,7 @@ from auroral.model.expression.typed import (
     SqlExpression,
     Typed,
 )
+from auroral.model.expression.uservalues import as_arguments, as_result
 from auroral.model.on_error import error_text
 from auroral.model.types import INTEGER_BITS, FieldType, Kind
 
@@ -178,8 +178,8 @@ def _invoke(node: Invoke, args: list[Any]) -> Any:
     if node.function.call is None:
         raise CannotEvaluate(f"the function {node.name} was declared without Python code")
     try:
-        return as_result(node.function.call(*args), node.function.returns)
-    except Exception as error:
+        return as_result(node.function.returns)(node.function.call(*as_arguments(node.function.args)(args)))
+    except (Exception, SystemExit) as error:
         raise CallFailed(error_text(node.name, error)) from error
 
 

@@ -21,7 +21,10 @@ _RESERVED = frozenset(("if", "then", "else", "or", "and", "not", "true", "false"
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A user's function. `call` gets Python values, None for null; without it is declared only."""
+    """A user's function. `call` gets and gives Python values, None for null; without it is declared only.
+
+    A timestamp is a datetime in UTC, a date a `datetime.date`: see `uservalues`.
+    """
 
     name: str
     args: tuple[FieldType, ...]
