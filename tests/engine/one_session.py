@@ -9,7 +9,7 @@ import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import auroral
 from auroral.engine.lanes import Lanes
@@ -21,8 +21,12 @@ from auroral.model.expression.functions import make_function
 from engine.evaluators import Outcome, by_batch, by_buckets
 from engine.running import rows
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 KEYS = ["a", "b", "ß"]
 UNTIL = 60
+PARTITIONS_CHOSEN = 2
 SOURCES = {
     "left": rows(*((i, i, KEYS[i % 3], 0.1 * i) for i in range(0, 50, 2))),
     "right": rows(*((i, i, KEYS[i % 2], 1e300 if i == 9 else float(i)) for i in range(0, 50, 3))),
@@ -62,7 +66,13 @@ def small_diagram() -> Checked:
 
 
 def main(address: str, folder: Path) -> None:
-    spark = start_session(address, memory="1g", partitions=2)
+    spark = start_session(address, memory="1g", partitions=PARTITIONS_CHOSEN)
+    found = outcomes(spark, folder)
+    spark.stop()
+    sys.stdout.write(json.dumps(found) + "\n")
+
+
+def outcomes(spark: SparkSession, folder: Path) -> dict[str, dict[str, Any]]:
     checked = small_diagram()
     before = spark.conf.getAll
     # Two engines at once on one session, each with rows of its own, must not see one another's.
@@ -77,9 +87,9 @@ def main(address: str, folder: Path) -> None:
     }
     assert spark.conf.getAll == before, "settings for jobs were left behind"
     with Lanes(spark).large() as large:
-        assert large.conf.get(PARTITIONS) == "2", "large jobs must not have the one partition of small ones"
-    spark.stop()
-    sys.stdout.write(json.dumps({name: as_json(outcome) for name, outcome in found.items()}) + "\n")
+        chosen = large.conf.get(PARTITIONS)
+        assert chosen == str(PARTITIONS_CHOSEN), "large jobs must not have the one partition of small ones"
+    return {name: as_json(outcome) for name, outcome in found.items()}
 
 
 def as_json(outcome: Outcome) -> dict[str, Any]:

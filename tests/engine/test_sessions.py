@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from auroral.engine.java import ensure_java
+from auroral.engine.session import start_session
 from engine.evaluators import by_reference
-from engine.one_session import SOURCES, SWAPPED, UNTIL, as_json, small_diagram
+from engine.one_session import PARTITIONS_CHOSEN, SOURCES, SWAPPED, UNTIL, as_json, outcomes, small_diagram
 
 pytestmark = pytest.mark.spark
 
@@ -108,8 +109,11 @@ def assert_all(found: dict[str, dict[str, list]], expected: dict[str, dict[str, 
             assert outputs[name] == rows, f"{path}: {name}"
 
 
-def test_a_local_session(tmp_path, expected):
-    assert_all(outcome_at("local[2]", tmp_path), expected)
+def test_a_local_session(spark, tmp_path, expected):
+    """On the Spark that the other tests have: a session of its own, as a program gets that has a Spark already."""
+    beside = start_session(partitions=PARTITIONS_CHOSEN)
+    assert beside.sparkContext is spark.sparkContext
+    assert_all(outcomes(beside, tmp_path), expected)
 
 
 def test_a_standalone_master(tmp_path, expected):
