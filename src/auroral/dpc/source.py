@@ -1,0 +1,52 @@
+"""A source proxy: what is logged is sent to all who read it, and kept until none of them needs it (D74, D75)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from auroral.dpc.events import Disconnected, Effect, Event, Logged, Received, Send, Truncate
+from auroral.dpc.outlet import Outlet
+from auroral.dpc.states import State
+from auroral.dpc.switching import Offer
+from auroral.dpc.values import Ack, Ping, Pong, Subscribe, Unsubscribe, Want
+
+
+@dataclass(slots=True)
+class Source:
+    stream: str
+    readers: tuple[str, ...]
+    levels: int = 1
+    outlet: Outlet = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.outlet = Outlet(self.stream, self.readers)
+
+    def handle(self, event: Event, now: float) -> list[Effect]:
+        return list(self._take(event))
+
+    def _take(self, event: Event) -> Iterator[Effect]:
+        match event:
+            case Logged(bucket, content, closed):
+                if closed:
+                    assert bucket == self.outlet.frontier
+                    yield from self.outlet.give_stable([content])
+                else:
+                    yield from self.outlet.give_tentative(bucket, content, False, 0.0)
+            case Received(sender, Ping()):
+                yield Send(sender, Pong({self.stream: Offer(State.STABLE, True, self.outlet.frontier)}))
+            case Received(sender, Subscribe() as message):
+                yield from self.outlet.subscribe(sender, message)
+            case Received(sender, Unsubscribe() as message):
+                self.outlet.unsubscribe(sender, message)
+            case Received(sender, Want() as message):
+                yield from self.outlet.want(sender, message)
+            case Received(sender, Ack() as message):
+                self.outlet.acknowledged(sender, message)
+                if (lowest := self.outlet.lowest_need(self.levels)) > self.outlet.kept_from:
+                    self.outlet.forget(lowest)
+                    yield Truncate(self.stream, self.outlet.kept_from)
+            case Disconnected(peer):
+                self.outlet.disconnected(peer)
+            case _:
+                pass

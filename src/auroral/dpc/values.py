@@ -1,0 +1,107 @@
+"""What the cores speak of: contents of buckets, versions, and what is said between cores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from auroral.dpc.switching import Lane, Offer
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The rows of one bucket. The protocol looks at their number and hash alone; `rows` is for whoever runs it."""
+
+    hash: int
+    count: int
+    rows: Any = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe:
+    """`number` tells this subscription from earlier ones; stable buckets are wanted from `position` on.
+
+    `tentative`: whether the subscriber holds tentative buckets from there on (D32).
+    """
+
+    stream: str
+    number: int
+    lane: Lane
+    position: int
+    tentative: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribe:
+    stream: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stable:
+    """Final contents of the buckets from `begin` on."""
+
+    stream: str
+    number: int
+    begin: int
+    contents: tuple[Content, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tentative:
+    """What a bucket holds so far; `closed` where no more is to come before it is corrected.
+
+    `held` is the longest time that anything in it was held back on its way.
+    """
+
+    stream: str
+    number: int
+    bucket: int
+    content: Content
+    closed: bool
+    held: float
+
+
+@dataclass(frozen=True, slots=True)
+class Confirm:
+    """The tentative contents that were sent of these buckets are final."""
+
+    stream: str
+    number: int
+    begin: int
+    hashes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """The subscriber does not hold what was confirmed: stable buckets again from here."""
+
+    stream: str
+    number: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """The lowest bucket that is still needed, if none, one, two... levels downstream of the sender fail with it.
+
+    `reserve` is the time that the sender and those behind it may take from a bucket to their outputs.
+    """
+
+    stream: str
+    needs: tuple[int, ...]
+    reserve: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Pong:
+    offers: Mapping[str, Offer]
+
+
+Message = Subscribe | Unsubscribe | Stable | Tentative | Confirm | Want | Ack | Ping | Pong
