@@ -26,7 +26,6 @@ class Client:
     """The first bucket of each stream that was not delivered stable."""
     shown: dict[tuple[str, int], int] = field(init=False, default_factory=dict)
     """Hashes of the tentative buckets that were delivered and not yet replaced."""
-    acked: dict[str, int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.ports = {stream: Port(stream, producers, self.settings) for stream, producers in self.streams.items()}
@@ -75,11 +74,8 @@ class Client:
 
     def _step(self, now: float) -> Iterator[Effect]:
         for peer in self.monitor.due(now):
-            yield Send(peer, Ping())
+            read = [port for port in self.ports.values() if peer in port.producers]
+            yield Send(peer, Ping({port.stream: Ack((port.frontier,) * (self.levels + 2), 0.0) for port in read}))
         for port in self.ports.values():
             yield from port.switch(self.monitor.of(port.stream, port.producers))
-            if self.acked.get(port.stream) != port.frontier:
-                self.acked[port.stream] = port.frontier
-                ack = Ack(port.stream, (port.frontier,) * (self.levels + 1), 0.0)
-                yield from (Send(producer, ack) for producer in port.producers)
         yield WakeAt(self.monitor.next_at)

@@ -29,9 +29,12 @@ class Monitor:
             self.pending[peer] = self.pending.get(peer, 0) + 1
         return self.peers
 
-    def answered(self, peer: str, offers: Mapping[str, Offer]) -> None:
+    def answered(self, peer: str, offers: Mapping[str, Offer]) -> bool:
+        """Whether that is news."""
+        news = not self.reached(peer) or self.offers.get(peer) != offers
         self.pending[peer] = 0
         self.offers[peer] = offers
+        return news
 
     def lost(self, peer: str) -> None:
         """The connection broke: not to be waited for."""

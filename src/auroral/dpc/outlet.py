@@ -43,9 +43,16 @@ class Outlet:
     def subscribe(self, sender: str, message: Subscribe) -> Iterator[Effect]:
         before = self.readers.get(sender)
         # Who takes another lane, or comes back, still holds what it was sent: a wrong guess only makes it ask.
-        sent = {bucket: hash for bucket, hash in before.sent.items() if message.tentative} if before else {}
-        self.readers[sender] = reader = Reader(message.number, message.lane, message.position, sent)
+        sent = dict(before.sent) if before and message.tentative else {}
+        position = self._resumed(sender) if message.position is None else message.position
+        self.readers[sender] = reader = Reader(message.number, message.lane, position, sent)
+        if message.position is None:
+            yield Send(sender, Stable(self.stream, reader.number, position, ()))
         yield from self._send_stable(sender, reader)
+
+    def _resumed(self, sender: str) -> int:
+        """Where a reader that lost everything begins: with what one in its place needs."""
+        return max(self.kept_from, self.needs[sender][1]) if sender in self.needs else self.kept_from
 
     def unsubscribe(self, sender: str, message: Unsubscribe) -> None:
         if sender in self.readers and self.readers[sender].number == message.number:
@@ -61,6 +68,12 @@ class Outlet:
 
     def disconnected(self, peer: str) -> None:
         self.readers.pop(peer, None)
+
+    def begin(self, bucket: int) -> None:
+        """Earlier buckets are nobody's need any more."""
+        assert not self.kept
+        self.frontier = self.kept_from = bucket
+        self.newest = bucket - 1
 
     # What is given out
 
@@ -130,8 +143,9 @@ class Outlet:
 
     def lowest_need(self, level: int) -> int:
         """The lowest bucket that a reader needs, if `level` levels below this one may fail together."""
-        found = [self.needs[reader][level] for reader in self.readers_expected if reader in self.needs]
-        return min(found) if len(found) == len(self.readers_expected) else self.kept_from
+        if any(reader not in self.needs for reader in self.readers_expected):
+            return self.kept_from
+        return min((self.needs[reader][level] for reader in self.readers_expected), default=self.frontier)
 
     def forget(self, below: int) -> None:
         for bucket in range(self.kept_from, min(below, self.frontier)):

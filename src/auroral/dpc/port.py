@@ -27,8 +27,12 @@ class Port:
     stream: str
     producers: tuple[str, ...]
     settings: Settings
+    resuming: bool = False
+    """Whether it is still to be told where to begin."""
     frontier: int = 0
     """The first bucket that is not stable."""
+    first: int = 0
+    """The first bucket that was ever here."""
     stable: dict[int, Content] = field(default_factory=dict)
     tentative: dict[int, Held] = field(default_factory=dict)
     origin: dict[int, float] = field(default_factory=dict)
@@ -66,7 +70,8 @@ class Port:
         self.last_number += 1
         self.numbers[producer], self.lanes[producer] = self.last_number, lane
         tentative = any(bucket >= self.frontier for bucket in self.tentative)
-        return Send(producer, Subscribe(self.stream, self.last_number, lane, self.frontier, tentative))
+        position = None if self.resuming else self.frontier
+        return Send(producer, Subscribe(self.stream, self.last_number, lane, position, tentative))
 
     def lost(self, producer: str) -> None:
         """The connection broke: what the producer sends from now on would lack what was lost."""
@@ -80,6 +85,9 @@ class Port:
         return self.numbers.get(producer) == number
 
     def take_stable(self, producer: str, message: Stable, now: float) -> Iterator[Effect]:
+        if self.resuming:
+            self.resuming = False
+            self.first = self.frontier = message.begin
         for bucket, content in enumerate(message.contents, message.begin):
             if bucket < self.frontier or bucket in self.stable:
                 yield Report("stable again", self.stream)
@@ -92,6 +100,8 @@ class Port:
 
     def take_tentative(self, producer: str, message: Tentative, now: float) -> Iterator[Effect]:
         bucket = message.bucket
+        if self.resuming:
+            return
         if bucket < self.frontier or bucket in self.stable:
             yield Report("tentative after stable", self.stream)
             return

@@ -71,27 +71,42 @@ class _Job:
 class Replica:
     spec: ReplicaSpec
     settings: Settings
+    recovering: bool = False
+    """Whether it came back with nothing: it is mute until it is right (D65)."""
     ports: dict[str, Port] = field(init=False)
     outlets: dict[str, Outlet] = field(init=False)
     monitor: Monitor = field(init=False)
+    news: bool = field(init=False, default=False)
+    """Whether a replica that is read from said something new."""
     jobs: dict[int, _Job] = field(init=False, default_factory=dict)
     last_job: int = field(init=False, default=0)
     processing: set[str] = field(init=False, default_factory=set)
     """Outputs that have given out something tentative in this failure: they hold nothing back any more."""
     usual_wait: dict[str, Usual] = field(init=False)
     usual_job: Usual = field(init=False, default_factory=Usual)
-    acked: dict[str, tuple[tuple[int, ...], float]] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         inputs = self.spec.inputs
-        self.ports = {stream: Port(stream, producers, self.settings) for stream, producers in inputs.items()}
+        self.ports = {s: Port(s, producers, self.settings, self.recovering) for s, producers in inputs.items()}
         self.outlets = {stream: Outlet(stream, spec.readers) for stream, spec in self.spec.outputs.items()}
         self.usual_wait = {stream: Usual() for stream in self.outlets}
         peers = tuple(dict.fromkeys(producer for producers in inputs.values() for producer in producers))
         self.monitor = Monitor(peers, self.settings)
 
     def handle(self, event: Event, now: float) -> list[Effect]:
-        return [*self._take(event, now), *self._step(now)]
+        effects = list(self._take(event, now))
+        if not self._changes_nothing(event, now):
+            effects += self._step(now)
+        return effects
+
+    def _changes_nothing(self, event: Event, now: float) -> bool:
+        """Most of what comes is asked or answered as ever."""
+        return (
+            isinstance(event, Received)
+            and isinstance(event.message, Ping | Pong)
+            and not self.news
+            and now < self.monitor.next_at
+        )
 
     # What happens
 
@@ -117,18 +132,19 @@ class Replica:
 
     def _receive(self, sender: str, message: object, now: float) -> Iterator[Effect]:
         match message:
-            case Ping():
-                yield Send(sender, Pong({stream: self.offer(stream, now) for stream in self.outlets}))
+            case Ping(acks):
+                for stream, ack in acks.items():
+                    self.outlets[stream].acknowledged(sender, ack)
+                if not self.recovering:
+                    yield Send(sender, Pong({stream: self.offer(stream, now) for stream in self.outlets}))
             case Pong(offers):
-                self.monitor.answered(sender, offers)
+                self.news |= self.monitor.answered(sender, offers)
             case Subscribe(stream=stream):
                 yield from self.outlets[stream].subscribe(sender, message)
             case Unsubscribe(stream=stream):
                 self.outlets[stream].unsubscribe(sender, message)
             case Want(stream=stream):
                 yield from self.outlets[stream].want(sender, message)
-            case Ack(stream=stream):
-                self.outlets[stream].acknowledged(sender, message)
             case Stable() | Tentative() | Confirm():
                 port = self.ports[message.stream]
                 if not port.serves(sender, message.number):
@@ -158,14 +174,39 @@ class Replica:
     # What is to be done
 
     def _step(self, now: float) -> Iterator[Effect]:
-        for peer in self.monitor.due(now):
-            yield Send(peer, Ping())
+        self.news = False
+        if self.recovering:
+            self._recover(now)
+        if peers := self.monitor.due(now):
+            yield from self._forget()
+            acks = {name: self._ack(name) for name in self.ports if not self.ports[name].resuming}
+            for peer in peers:
+                read = {name: ack for name, ack in acks.items() if peer in self.spec.inputs[name]}
+                yield Send(peer, Ping(read))
         for port in self.ports.values():
             yield from port.switch(self.monitor.of(port.stream, port.producers))
         yield from self._start_stable(now)
         yield from self._start_tentative(now)
-        yield from self._acknowledge()
         yield WakeAt(self._next(now))
+
+    def _recover(self, now: float) -> None:
+        """Outputs begin where the first buckets of all inputs reach; it speaks again once it is as far as they are."""
+        if any(port.resuming for port in self.ports.values()):
+            return
+        for stream, spec in self.spec.outputs.items():
+            outlet = self.outlets[stream]
+            firsts = [self.ports[name].first + (h - 1 if self.ports[name].first else 0) for name, h in spec.reads.items()]
+            if outlet.frontier < max(firsts):
+                outlet.begin(max(firsts))
+        self.recovering = not all(self._caught_up(stream) for stream in self.outlets)
+
+    def _caught_up(self, stream: str) -> bool:
+        """Whether all is final that the inputs' replicas have final."""
+        ports = [self.ports[name] for name in self.spec.outputs[stream].reads]
+        offered = min(
+            max((o.frontier for o in self.monitor.of(port.stream, port.producers).values()), default=0) for port in ports
+        )
+        return self.outlets[stream].frontier >= offered - 1
 
     def _start_stable(self, now: float) -> Iterator[Effect]:
         """The next buckets of all outputs that can be made final by the same job."""
@@ -281,20 +322,19 @@ class Replica:
         port = self.ports[name]
         return port.failed(self.monitor.of(name, port.producers), now)
 
-    def _acknowledge(self) -> Iterator[Effect]:
-        """To all replicas of what it reads, also those that it does not read from now."""
+    def _ack(self, name: str) -> Ack:
+        specs = [spec for spec in self.spec.outputs.values() if name in spec.reads]
+        needs = tuple(
+            max(0, min(self._need(spec, level) - spec.reads[name] + 1 for spec in specs))
+            for level in range(self.spec.levels + 2)
+        )
+        reserve = max(self.outlets[spec.stream].reserve for spec in specs)
+        return Ack(needs, reserve + self.usual_job.highest + self.settings.hop)
+
+    def _forget(self) -> Iterator[Effect]:
         for name, port in self.ports.items():
-            readers = [spec for spec in self.spec.outputs.values() if name in spec.reads]
-            needs = tuple(
-                max(0, min(self._need(spec, level) - spec.reads[name] + 1 for spec in readers))
-                for level in range(self.spec.levels + 1)
-            )
-            reserve = max(self.outlets[spec.stream].reserve for spec in readers)
-            reserve += self.usual_job.highest + self.settings.hop
-            if self.acked.get(name) != (needs, reserve):
-                self.acked[name] = (needs, reserve)
-                yield from (Send(producer, Ack(name, needs, reserve)) for producer in port.producers)
-                port.forget(needs[0])
+            if not port.resuming:
+                port.forget(self._ack(name).needs[0])
         for stream, outlet in self.outlets.items():
             lowest = outlet.lowest_need(self.spec.levels)
             if lowest > outlet.kept_from:

@@ -9,7 +9,7 @@ from auroral.dpc.events import Disconnected, Effect, Event, Logged, Received, Se
 from auroral.dpc.outlet import Outlet
 from auroral.dpc.states import State
 from auroral.dpc.switching import Offer
-from auroral.dpc.values import Ack, Ping, Pong, Subscribe, Unsubscribe, Want
+from auroral.dpc.values import Ping, Pong, Subscribe, Unsubscribe, Want
 
 
 @dataclass(slots=True)
@@ -33,7 +33,10 @@ class Source:
                     yield from self.outlet.give_stable([content])
                 else:
                     yield from self.outlet.give_tentative(bucket, content, False, 0.0)
-            case Received(sender, Ping()):
+            case Received(sender, Ping(acks)):
+                if self.stream in acks:
+                    self.outlet.acknowledged(sender, acks[self.stream])
+                yield from self._forget()
                 yield Send(sender, Pong({self.stream: Offer(State.STABLE, True, self.outlet.frontier)}))
             case Received(sender, Subscribe() as message):
                 yield from self.outlet.subscribe(sender, message)
@@ -41,12 +44,13 @@ class Source:
                 self.outlet.unsubscribe(sender, message)
             case Received(sender, Want() as message):
                 yield from self.outlet.want(sender, message)
-            case Received(sender, Ack() as message):
-                self.outlet.acknowledged(sender, message)
-                if (lowest := self.outlet.lowest_need(self.levels)) > self.outlet.kept_from:
-                    self.outlet.forget(lowest)
-                    yield Truncate(self.stream, self.outlet.kept_from)
             case Disconnected(peer):
                 self.outlet.disconnected(peer)
             case _:
                 pass
+
+    def _forget(self) -> Iterator[Effect]:
+        lowest = self.outlet.lowest_need(self.levels)
+        if lowest > self.outlet.kept_from:
+            self.outlet.forget(lowest)
+            yield Truncate(self.stream, self.outlet.kept_from)

@@ -22,13 +22,14 @@ class Content:
 class Subscribe:
     """`number` tells this subscription from earlier ones; stable buckets are wanted from `position` on.
 
-    `tentative`: whether the subscriber holds tentative buckets from there on (D32).
+    Without a position: from the lowest one that was said to be needed. `tentative`: whether the subscriber holds tentative buckets
+    from there on (D32).
     """
 
     stream: str
     number: int
     lane: Lane
-    position: int
+    position: int | None
     tentative: bool
 
 
@@ -84,19 +85,21 @@ class Want:
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """The lowest bucket that is still needed, if none, one, two... levels downstream of the sender fail with it.
+    """The lowest bucket of a stream that is still needed: by the reader itself, by one that takes its place after a failure, by
+    those that take the places of it and of its readers, and so on.
 
-    `reserve` is the time that the sender and those behind it may take from a bucket to their outputs.
+    `reserve` is the time that the reader and those behind it may take from a bucket to their outputs.
     """
 
-    stream: str
     needs: tuple[int, ...]
     reserve: float
 
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    pass
+    """How are you? With what is still needed of the streams that are read there."""
+
+    acks: Mapping[str, Ack]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,4 +107,4 @@ class Pong:
     offers: Mapping[str, Offer]
 
 
-Message = Subscribe | Unsubscribe | Stable | Tentative | Confirm | Want | Ack | Ping | Pong
+Message = Subscribe | Unsubscribe | Stable | Tentative | Confirm | Want | Ping | Pong
