@@ -65,11 +65,11 @@ class Client:
             done += 1
         self.delivered[stream] = done
         for bucket in sorted({*port.tentative, *(b for b in port.stable if b >= done)}):
-            content = port.best(bucket)
-            assert content is not None
-            if self.shown.get((stream, bucket)) != content.hash:
-                self.shown[stream, bucket] = content.hash
-                yield Deliver(stream, bucket, content, False)
+            best = port.best(bucket)
+            assert best is not None
+            if self.shown.get((stream, bucket)) != best.hash:
+                self.shown[stream, bucket] = best.hash
+                yield Deliver(stream, bucket, best, False)
         port.forget(done)
 
     def _step(self, now: float) -> Iterator[Effect]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from auroral.dpc.coverage import Coverage
 from auroral.dpc.events import Effect, Report, Send
 from auroral.dpc.switching import Lane
 from auroral.dpc.values import Ack, Confirm, Content, Stable, Subscribe, Tentative, Unsubscribe, Want
@@ -77,13 +78,15 @@ class Outlet:
 
     # What is given out
 
-    def give_tentative(self, bucket: int, content: Content, closed: bool, held: float) -> Iterator[Effect]:
+    def give_tentative(
+        self, bucket: int, content: Content, coverage: Coverage, closed: bool = True, held: float = 0.0
+    ) -> Iterator[Effect]:
         assert bucket >= self.frontier, "a stable bucket is never made tentative"
         self.newest = max(self.newest, bucket)
         for address, reader in self.readers.items():
             if reader.lane is not Lane.CORRECT:
                 reader.sent[bucket] = content.hash
-                yield Send(address, Tentative(self.stream, reader.number, bucket, content, closed, held))
+                yield Send(address, Tentative(self.stream, reader.number, bucket, content, closed, held, coverage))
 
     def give_stable(self, contents: Sequence[Content]) -> Iterator[Effect]:
         """The next buckets, final."""
@@ -108,7 +111,8 @@ class Outlet:
             return
         # D34: who is ahead of this replica waits until it has come that far.
         while reader.position < self.frontier:
-            begin, confirmed = reader.position, []
+            begin = reader.position
+            confirmed: list[int] = []
             while reader.position < self.frontier and len(confirmed) < MOST_AT_ONCE:
                 hash = self.kept[reader.position].hash
                 if reader.sent.pop(reader.position, None) != hash:
@@ -118,7 +122,7 @@ class Outlet:
             if confirmed:
                 yield Send(address, Confirm(self.stream, reader.number, begin, tuple(confirmed)))
                 continue
-            contents = []
+            contents: list[Content] = []
             while reader.position < self.frontier and len(contents) < MOST_AT_ONCE:
                 content = self.kept[reader.position]
                 if contents and reader.sent.get(reader.position) == content.hash:

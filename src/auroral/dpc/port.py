@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.events import Effect, Report, Send
 from auroral.dpc.settings import Settings
 from auroral.dpc.states import State
@@ -20,6 +21,7 @@ class Held:
     number: int
     content: Content
     closed: bool
+    coverage: Coverage
 
 
 @dataclass(slots=True)
@@ -27,6 +29,8 @@ class Port:
     stream: str
     producers: tuple[str, ...]
     settings: Settings
+    sources: tuple[str, ...] = ()
+    """What it is computed from in the end."""
     resuming: bool = False
     """Whether it is still to be told where to begin."""
     frontier: int = 0
@@ -108,7 +112,7 @@ class Port:
         self._hear(bucket, now, message.held)
         if message.closed:
             self.heard = now
-        self.tentative[bucket] = Held(producer, message.number, message.content, message.closed)
+        self.tentative[bucket] = Held(producer, message.number, message.content, message.closed, message.coverage)
 
     def take_confirm(self, producer: str, message: Confirm, now: float) -> Iterator[Effect]:
         """D64: nothing is sent again where nothing changed; who holds another version asks for the bucket."""
@@ -146,6 +150,13 @@ class Port:
             content = held.content
         return content
 
+    def coverage(self, bucket: int) -> Coverage:
+        if bucket in self.stable or bucket < self.frontier:
+            return Coverage.of(self.sources, bucket, Level.COMPLETE)
+        if (held := self.tentative.get(bucket)) is not None:
+            return held.coverage
+        return Coverage.of(self.sources, bucket, Level.MISSING)
+
     def closed(self, bucket: int) -> bool:
         return bucket in self.stable or (bucket in self.tentative and self.tentative[bucket].closed)
 
@@ -153,7 +164,9 @@ class Port:
         """Whether stable buckets have stopped coming: silence, or no replica that is stable (D27)."""
         if now - self.heard > self.settings.bucket + self.settings.detection:
             return True
-        return self.curr is None or self.curr.replica not in offers or offers[self.curr.replica].state is not State.STABLE
+        return (
+            self.curr is None or self.curr.replica not in offers or offers[self.curr.replica].state is not State.STABLE
+        )
 
     def forget(self, below: int) -> None:
         for kept in (self.stable, self.tentative, self.origin):

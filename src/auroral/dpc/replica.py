@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from auroral.dpc.coverage import NOTHING, AtLeast, Coverage, together
 from auroral.dpc.events import (
     Cancel,
     Disconnected,
@@ -24,7 +25,7 @@ from auroral.dpc.events import (
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet
 from auroral.dpc.port import Port
-from auroral.dpc.settings import Settings
+from auroral.dpc.settings import Policy, Settings
 from auroral.dpc.states import State
 from auroral.dpc.switching import Offer
 from auroral.dpc.usual import Usual
@@ -45,6 +46,8 @@ class OutputSpec:
     reads: Mapping[str, int]
     required: tuple[frozenset[str], ...]
     readers: tuple[str, ...]
+    constraints: tuple[AtLeast, ...] = ()
+    """What a tentative bucket must be computed from to be given out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,8 @@ class ReplicaSpec:
     name: str
     inputs: Mapping[str, tuple[str, ...]]
     """The replicas that each input can be read from."""
+    sources: Mapping[str, tuple[str, ...]]
+    """What each input is computed from in the end."""
     outputs: Mapping[str, OutputSpec]
     levels: int = 1
     """k: how many levels below this one may fail together without loss."""
@@ -65,6 +70,7 @@ class _Job:
     tentative: bool
     started: float
     origin: float
+    coverage: Coverage
 
 
 @dataclass(slots=True)
@@ -87,7 +93,10 @@ class Replica:
 
     def __post_init__(self) -> None:
         inputs = self.spec.inputs
-        self.ports = {s: Port(s, producers, self.settings, self.recovering) for s, producers in inputs.items()}
+        self.ports = {
+            stream: Port(stream, producers, self.settings, self.spec.sources[stream], self.recovering)
+            for stream, producers in inputs.items()
+        }
         self.outlets = {stream: Outlet(stream, spec.readers) for stream, spec in self.spec.outputs.items()}
         self.usual_wait = {stream: Usual() for stream in self.outlets}
         peers = tuple(dict.fromkeys(producer for producers in inputs.values() for producer in producers))
@@ -151,6 +160,8 @@ class Replica:
                     yield Report("of an earlier subscription", message.stream)
                     return
                 yield from receive(port, sender, message, now)
+                if isinstance(message, Tentative) and self._too_late(message):
+                    yield Report("tentative too late to be used", message.stream)
             case _:
                 raise AssertionError(f"{message} is not for a replica")
 
@@ -167,7 +178,7 @@ class Replica:
                     continue
                 self.processing.add(stream)
                 held = max(0.0, now - job.origin - self.usual_wait[stream].value - self.usual_job.value)
-                yield from outlet.give_tentative(bucket, content, True, held)
+                yield from outlet.give_tentative(bucket, content, job.coverage, held=held)
         if job.tentative:
             self.usual_job.learn(now - job.started)
 
@@ -185,6 +196,7 @@ class Replica:
                 yield Send(peer, Ping(read))
         for port in self.ports.values():
             yield from port.switch(self.monitor.of(port.stream, port.producers))
+        self.processing -= {stream for stream in self.processing if self.state(stream, now) is State.STABLE}
         yield from self._start_stable(now)
         yield from self._start_tentative(now)
         yield WakeAt(self._next(now))
@@ -195,7 +207,9 @@ class Replica:
             return
         for stream, spec in self.spec.outputs.items():
             outlet = self.outlets[stream]
-            firsts = [self.ports[name].first + (h - 1 if self.ports[name].first else 0) for name, h in spec.reads.items()]
+            firsts = [
+                self.ports[name].first + (h - 1 if self.ports[name].first else 0) for name, h in spec.reads.items()
+            ]
             if outlet.frontier < max(firsts):
                 outlet.begin(max(firsts))
         self.recovering = not all(self._caught_up(stream) for stream in self.outlets)
@@ -204,7 +218,8 @@ class Replica:
         """Whether all is final that the inputs' replicas have final."""
         ports = [self.ports[name] for name in self.spec.outputs[stream].reads]
         offered = min(
-            max((o.frontier for o in self.monitor.of(port.stream, port.producers).values()), default=0) for port in ports
+            max((o.frontier for o in self.monitor.of(port.stream, port.producers).values()), default=0)
+            for port in ports
         )
         return self.outlets[stream].frontier >= offered - 1
 
@@ -249,12 +264,38 @@ class Replica:
         for bucket in self._new_buckets(stream):
             if self._ready_stable(stream)[1] > bucket or self._blocked(stream, bucket):
                 continue
-            deadline = self._deadline(stream, bucket)
-            if deadline is None:
+            if self._policy(stream, now) is Policy.SUSPEND or not self._allowed(stream, bucket):
                 continue
-            if now >= deadline or (stream in self.processing and self._all_that_will_come(stream, bucket, now)):
+            deadline = self._deadline(stream, bucket)
+            if deadline is not None and (now >= deadline or self._at_once(stream, bucket, now)):
                 return bucket
         return None
+
+    def _policy(self, stream: str, now: float) -> Policy:
+        failing = any(self._failed(name, now) for name in self.spec.outputs[stream].reads)
+        return self.settings.while_failing if failing else self.settings.while_correcting
+
+    def _at_once(self, stream: str, bucket: int, now: float) -> bool:
+        """Whether there is nothing to wait for: only the first bucket of a failure is held back."""
+        processes = stream in self.processing and self._policy(stream, now) is Policy.PROCESS
+        return processes and self._all_that_will_come(stream, bucket, now)
+
+    def _allowed(self, stream: str, bucket: int) -> bool:
+        constraints = self.spec.outputs[stream].constraints
+        if not constraints:
+            return True
+        coverage = self._coverage(stream, bucket)
+        return all(constraint.allows(coverage) for constraint in constraints)
+
+    def _coverage(self, stream: str, bucket: int) -> Coverage:
+        reads = self.spec.outputs[stream].reads
+        return together(
+            self.ports[name].coverage(b) for name, h in reads.items() for b in range(max(0, bucket - h + 1), bucket + 1)
+        )
+
+    def _too_late(self, message: Tentative) -> bool:
+        using = [spec for spec in self.spec.outputs.values() if message.stream in spec.reads]
+        return all(message.bucket <= self.outlets[spec.stream].newest for spec in using)
 
     def _new_buckets(self, stream: str) -> range:
         outlet = self.outlets[stream]
@@ -283,7 +324,10 @@ class Replica:
         if origin is None:
             return None
         reserve = self.usual_job.highest + self.settings.hop + self.outlets[stream].reserve
-        return origin + self.usual_wait[stream].value + self.settings.bound - reserve
+        longest = self.settings.bound - reserve
+        if self.settings.share is not None:
+            longest = min(longest, self.settings.share)
+        return origin + self.usual_wait[stream].value + longest
 
     def _origin(self, stream: str, bucket: int) -> float | None:
         reads = self.spec.outputs[stream].reads
@@ -292,7 +336,8 @@ class Replica:
     def _evaluate(self, streams: tuple[str, ...], begin: int, end: int, tentative: bool, now: float) -> Evaluate:
         self.last_job += 1
         origins = [found for s in streams if (found := self._origin(s, begin)) is not None]
-        self.jobs[self.last_job] = _Job(streams, begin, end, tentative, now, min(origins, default=now))
+        coverage = self._coverage(streams[0], begin) if tentative else NOTHING
+        self.jobs[self.last_job] = _Job(streams, begin, end, tentative, now, min(origins, default=now), coverage)
         view: dict[str, dict[int, Content]] = {}
         for name, port in self.ports.items():
             horizons = [self.spec.outputs[s].reads[name] for s in streams if name in self.spec.outputs[s].reads]
@@ -315,7 +360,6 @@ class Replica:
             return State.FAILURE if any(group <= dead for group in spec.required) else State.UP_FAILURE
         if outlet.newest >= outlet.frontier or self._ready_stable(stream)[1] - outlet.frontier > 2:
             return State.STABILIZATION
-        self.processing.discard(stream)
         return State.STABLE
 
     def _failed(self, name: str, now: float) -> bool:

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from auroral.model.errors import AuroralError
 
 
 class WrongSettings(AuroralError):
     """Settings that contradict one another."""
+
+
+class Policy(StrEnum):
+    """What is done with new buckets that are not stable (D41)."""
+
+    SUSPEND = "suspend"
+    """They wait until they are."""
+    DELAY = "delay"
+    """Each is held as long as the bound allows."""
+    PROCESS = "process"
+    """The first is held as long as the bound allows; those after it come at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +35,10 @@ class Settings:
     """P1: more than so many, and a replica counts as failed."""
     hop: float = 0.02
     """What a message may take from one node to the next."""
+    while_failing: Policy = Policy.PROCESS
+    while_correcting: Policy = Policy.PROCESS
+    share: float | None = None
+    """D42: at most so long a node holds a bucket; None, the default, for as long as the bound allows."""
 
     def __post_init__(self) -> None:
         # D43: a replica must be known as failed, and another one be read, well before anything tentative is given out.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.events import Disconnected, Effect, Event, Logged, Received, Send, Truncate
 from auroral.dpc.outlet import Outlet
 from auroral.dpc.states import State
@@ -32,7 +33,8 @@ class Source:
                     assert bucket == self.outlet.frontier
                     yield from self.outlet.give_stable([content])
                 else:
-                    yield from self.outlet.give_tentative(bucket, content, False, 0.0)
+                    coverage = Coverage.of([self.stream], bucket, Level.PARTIAL)
+                    yield from self.outlet.give_tentative(bucket, content, coverage, closed=False)
             case Received(sender, Ping(acks)):
                 if self.stream in acks:
                     self.outlet.acknowledged(sender, acks[self.stream])

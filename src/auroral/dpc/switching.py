@@ -76,9 +76,7 @@ TABLE_4_3 = (
     _row(1, {STABLE}, ANY_BCK, Action.STAY_ALONE),
     _row(2, NOT_STABLE, {None, *NOT_STABLE}, Action.CURR, some=STABLE),
     _row(3, {UP_FAILURE}, {STABILIZATION}, Action.STAY, without={STABLE}),
-    _row(
-        4, {UP_FAILURE}, {None, UP_FAILURE, FAILURE}, Action.STAY_ALONE, without={STABLE, STABILIZATION}
-    ),
+    _row(4, {UP_FAILURE}, {None, UP_FAILURE, FAILURE}, Action.STAY_ALONE, without={STABLE, STABILIZATION}),
     _row(5, {UP_FAILURE}, {None, UP_FAILURE, FAILURE}, Action.BCK, some=STABILIZATION, without={STABLE}),
     _row(6, {STABILIZATION}, {None, FAILURE}, Action.STAY_ALONE, without={STABLE, UP_FAILURE}),
     _row(7, {STABILIZATION}, {None, FAILURE}, Action.BCK_AS_CURR, some=UP_FAILURE, without={STABLE}),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from auroral.dpc.coverage import Coverage
 from auroral.dpc.switching import Lane, Offer
 
 
@@ -53,7 +54,7 @@ class Stable:
 class Tentative:
     """What a bucket holds so far; `closed` where no more is to come before it is corrected.
 
-    `held` is the longest time that anything in it was held back on its way.
+    `held` is the longest time that anything in it was held back on its way, `coverage` what of the sources is in it.
     """
 
     stream: str
@@ -62,6 +63,7 @@ class Tentative:
     content: Content
     closed: bool
     held: float
+    coverage: Coverage
 
 
 @dataclass(frozen=True, slots=True)

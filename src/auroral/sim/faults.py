@@ -48,10 +48,14 @@ def _fault(part: str, line: int, known: set[str] | None) -> Fault:
         raise WrongSchedule(f"line {line}: there is no {verb!r}; allowed: {', '.join(VERBS)}")
     least, most = VERBS[verb]
     if not least <= len(places) <= most:
-        raise WrongSchedule(f"line {line}: {verb} takes {least if least == most else f'{least} or {most}'} places, not {len(places)}")
+        raise WrongSchedule(
+            f"line {line}: {verb} takes {least if least == most else f'{least} or {most}'} places, not {len(places)}"
+        )
     unknown = [place for place in places if known is not None and place not in known]
     if unknown:
-        raise WrongSchedule(f"line {line}: there is no {', '.join(unknown)}; there are {', '.join(sorted(known or ()))}")
+        raise WrongSchedule(
+            f"line {line}: there is no {', '.join(unknown)}; there are {', '.join(sorted(known or ()))}"
+        )
     return Fault(float(match["time"]), verb, places)
 
 

@@ -121,7 +121,14 @@ def observed(scenario: Scenario, after: float = 20.0) -> Run:
 
 def _usual(scenario: Scenario) -> dict[str, float]:
     calm = Scenario(
-        scenario.seed, scenario.sources, scenario.queries, scenario.replicas, scenario.settings, 10.0, (), scenario.levels
+        scenario.seed,
+        scenario.sources,
+        scenario.queries,
+        scenario.replicas,
+        scenario.settings,
+        10.0,
+        (),
+        scenario.levels,
     )
     run = Run(Stage(calm), {}, {})
     run.stage.world.watchers.append(_delivering(run))
@@ -183,6 +190,3 @@ class _Trees:
         if core.recovering:
             return False
         return all(any(self._reaches(i, name) for i in group) for group in core.spec.outputs[stream].required)
-
-
-

@@ -58,6 +58,13 @@ class Scenario:
         found = [name for query in self.queries if stream in query.inputs for name in self.names(query.stream)]
         return (*found, *([CLIENT] if stream in self.outputs else []))
 
+    def computed_from(self, stream: str) -> tuple[str, ...]:
+        """The sources of a stream."""
+        if stream in self.sources:
+            return (stream,)
+        query = next(query for query in self.queries if query.stream == stream)
+        return tuple(sorted({source for name in query.inputs for source in self.computed_from(name)}))
+
     def row_content(self, source: str, bucket: int) -> Content:
         draw = random.Random(fingerprint(self.seed, self.sources.index(source), bucket))
         return content(tuple(draw.getrandbits(40) for _ in range(draw.randrange(4))))
@@ -106,13 +113,18 @@ class Stage:
             self.world.at(fault.at, lambda fault=fault: self.happen(fault))  # type: ignore[misc]
 
     def _source(self, stream: str) -> tuple[str, Source, str]:
-        return self.scenario.names(stream)[0], Source(stream, self.scenario.readers(stream), self.scenario.levels), stream
+        return (
+            self.scenario.names(stream)[0],
+            Source(stream, self.scenario.readers(stream), self.scenario.levels),
+            stream,
+        )
 
     def _replica(self, query: Query, name: str, recovering: bool = False) -> Replica:
         scenario = self.scenario
         inputs = {stream: scenario.names(stream) for stream in query.inputs}
         outputs = {query.stream: query.output(scenario.readers(query.stream))}
-        return Replica(ReplicaSpec(name, inputs, outputs, scenario.levels), scenario.settings, recovering)
+        sources = {stream: scenario.computed_from(stream) for stream in query.inputs}
+        return Replica(ReplicaSpec(name, inputs, sources, outputs, scenario.levels), scenario.settings, recovering)
 
     def _log(self, source: str, bucket: int) -> None:
         if source in self.silent or self.unsaid[source]:
@@ -166,14 +178,14 @@ def random_scenario(seed: int) -> Scenario:
             other = draw.choice(everything)
             if other not in inputs:
                 inputs.append(other)
-        queries.append(Query(f"q{i}", kind, tuple(inputs), draw.randint(2, 5) if kind in (Kind.WINDOW, Kind.JOIN) else 1))
+        queries.append(
+            Query(f"q{i}", kind, tuple(inputs), draw.randint(2, 5) if kind in (Kind.WINDOW, Kind.JOIN) else 1)
+        )
         free.append(queries[-1].stream)
     settings = Settings(bucket=draw.choice((0.25, 0.5)), bound=draw.choice((2.5, 3.0, 5.0)))
     seconds = float(draw.randint(60, 120))
     scenario = Scenario(seed, sources, tuple(queries), {q.name: draw.randint(2, 3) for q in queries}, settings, seconds)
-    return Scenario(
-        seed, sources, tuple(queries), scenario.replicas, settings, seconds, random_faults(draw, scenario)
-    )
+    return Scenario(seed, sources, tuple(queries), scenario.replicas, settings, seconds, random_faults(draw, scenario))
 
 
 def random_faults(draw: random.Random, scenario: Scenario) -> tuple[Fault, ...]:
@@ -191,7 +203,12 @@ def random_faults(draw: random.Random, scenario: Scenario) -> tuple[Fault, ...]:
             places = (draw.choice(scenario.sources),)
         else:
             places = (draw.choice(nodes),)
-        verbs = {"link": ("cut", "heal"), "host": ("cut", "heal"), "crash": ("crash", "restart"), "silence": ("silence", "resume")}
+        verbs = {
+            "link": ("cut", "heal"),
+            "host": ("cut", "heal"),
+            "crash": ("crash", "restart"),
+            "silence": ("silence", "resume"),
+        }
         key = (verbs[kind][0], *sorted(places))
         if busy.get(key, -1) >= begin or end <= begin:
             continue
