@@ -162,11 +162,18 @@ class Port:
 
     def failed(self, offers: Mapping[str, Offer], now: float) -> bool:
         """Whether stable buckets have stopped coming: silence, or no replica that is stable (D27)."""
-        if now - self.heard > self.settings.bucket + self.settings.detection:
-            return True
-        return (
-            self.curr is None or self.curr.replica not in offers or offers[self.curr.replica].state is not State.STABLE
-        )
+        return self._silent(now) or self._state(offers) is not State.STABLE
+
+    def cut_off(self, offers: Mapping[str, Offer], now: float) -> bool:
+        """Whether nothing is to be expected of it for now, not even tentative buckets."""
+        state = self._state(offers)
+        return state is State.FAILURE or (state is State.STABLE and self._silent(now))
+
+    def _silent(self, now: float) -> bool:
+        return now - self.heard > self.settings.bucket + self.settings.detection
+
+    def _state(self, offers: Mapping[str, Offer]) -> State:
+        return State.FAILURE if self.curr is None else offers[self.curr.replica].state
 
     def forget(self, below: int) -> None:
         for kept in (self.stable, self.tentative, self.origin):

@@ -179,7 +179,7 @@ class Replica:
                 self.processing.add(stream)
                 held = max(0.0, now - job.origin - self.usual_wait[stream].value - self.usual_job.value)
                 yield from outlet.give_tentative(bucket, content, job.coverage, held=held)
-        if job.tentative:
+        if job.end - job.begin == 1:
             self.usual_job.learn(now - job.started)
 
     # What is to be done
@@ -315,8 +315,12 @@ class Replica:
         )
 
     def _cut_off(self, name: str, now: float) -> bool:
+        """Whether nothing is to be expected of an input: no replica gives it, or one that should is silent.
+
+        A replica in UP_FAILURE may well be silent for a while: it holds back the first bucket of its failure.
+        """
         port = self.ports[name]
-        return now - port.heard > self.settings.bucket + self.settings.detection
+        return port.cut_off(self.monitor.of(name, port.producers), now)
 
     def _deadline(self, stream: str, bucket: int) -> float | None:
         """D37: the time runs from when the bucket was first heard of on any input, and counts what it was held before."""
