@@ -25,7 +25,9 @@ def sent(effects: Iterable[Effect]) -> list[tuple[str, Message]]:
     return [(effect.to, effect.message) for effect in effects if isinstance(effect, Send)]
 
 
-def subscribed(found: Outlet, reader: str, position: int | None, lane: Lane = Lane.BOTH, number: int = 1) -> list[Message]:
+def subscribed(
+    found: Outlet, reader: str, position: int | None, lane: Lane = Lane.BOTH, number: int = 1
+) -> list[Message]:
     return [message for _, message in sent(found.subscribe(reader, Subscribe("s", number, lane, position, True)))]
 
 
@@ -51,7 +53,9 @@ def test_who_wants_what_is_new_gets_nothing_of_before():
     """D36."""
     found = outlet(10, 11)
     assert subscribed(found, "a", 0, Lane.FRESH) == []
-    assert sent(found.give_tentative(2, *rows(20), NOTHING)) == [("a", Tentative("s", 1, 2, *rows(20), True, 0.0, NOTHING))]
+    assert sent(found.give_tentative(2, *rows(20), NOTHING)) == [
+        ("a", Tentative("s", 1, 2, *rows(20), True, 0.0, NOTHING))
+    ]
     assert not sent(found.give_stable(rows(12))), "it is not new any more"
     assert sent(found.give_stable(rows(13))) == [("a", Stable("s", 1, 3, rows(13)))]
 
@@ -78,7 +82,10 @@ def test_who_holds_another_version_is_sent_the_rows():
     found = Outlet("s", ("a",))
     subscribed(found, "a", 0)
     list(found.give_tentative(0, *rows(20), NOTHING))
-    assert sent(found.give_stable(rows(20, 21))) == [("a", Confirm("s", 1, 0, (20,))), ("a", Stable("s", 1, 1, rows(21)))]
+    assert sent(found.give_stable(rows(20, 21))) == [
+        ("a", Confirm("s", 1, 0, (20,))),
+        ("a", Stable("s", 1, 1, rows(21))),
+    ]
     assert sent(found.want("a", Want("s", 1, 0))) == [("a", Stable("s", 1, 0, rows(20, 21)))]
     assert not sent(found.want("a", Want("s", 7, 0))), "of another subscription"
 
@@ -104,7 +111,9 @@ def test_nothing_is_forgotten_that_a_replica_of_a_reader_needs():
     assert found.lowest_need(1) == 4, "a need never goes back"
     found.forget(4)
     assert sorted(found.kept) == list(range(4, 10))
-    assert list(found.subscribe("a", Subscribe("s", 1, Lane.BOTH, 3, False))) == [Report("asked for what is not kept", "s")]
+    assert list(found.subscribe("a", Subscribe("s", 1, Lane.BOTH, 3, False))) == [
+        Report("asked for what is not kept", "s")
+    ]
 
 
 def test_who_lost_everything_begins_with_what_it_needs():

@@ -92,7 +92,10 @@ def test_corrections_in_the_background():
     """D59: what is new from one replica, corrections from another; from one that gives both, in one subscription."""
     found = port()
     effects = all_of(found.switch({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABILIZATION)}))
-    assert effects == [Send("a", Subscribe("s", 2, Lane.FRESH, 0, False)), Send("b", Subscribe("s", 3, Lane.CORRECT, 0, False))]
+    assert effects == [
+        Send("a", Subscribe("s", 2, Lane.FRESH, 0, False)),
+        Send("b", Subscribe("s", 3, Lane.CORRECT, 0, False)),
+    ]
     effects = all_of(found.switch({"a": Offer(State.FAILURE), "b": Offer(State.STABILIZATION, fresh=True)}))
     assert effects == [Send("a", Unsubscribe("s", 2)), Send("b", Subscribe("s", 4, Lane.BOTH, 0, False))]
 

@@ -36,6 +36,19 @@ class Run:
     def scenario(self) -> Scenario:
         return self.stage.scenario
 
+    def lateness(self, stream: str) -> Iterator[tuple[float, bool]]:
+        """Of each bucket, how much later than usual it or a newer one came in any version; and whether nothing could come."""
+        settings = self.scenario.settings
+        newest, times = -1, [float("inf")] * self.scenario.buckets
+        for one in self.deliveries.get(stream, []):
+            for bucket in range(newest + 1, one.bucket + 1):
+                times[bucket] = one.at
+            newest = max(newest, one.bucket)
+        for bucket, at in enumerate(times):
+            due = (bucket + 1) * settings.bucket + self.usual[stream]
+            gaps = self.unavailable[stream]
+            yield at - due, any(begin < due + settings.bound and due - settings.bucket < end for begin, end in gaps)
+
 
 def stable_in_order(run: Run) -> Violations:
     """D79, D80: what is stable is never undone, left out, given twice or out of order."""
@@ -76,18 +89,10 @@ def all_is_corrected(run: Run) -> Violations:
 
 def within_the_bound(run: Run) -> Violations:
     """D77: what is new comes less than X later than usual, wherever anything could come."""
-    bound, bucket_seconds = run.scenario.settings.bound, run.scenario.settings.bucket
-    for stream, usual in run.usual.items():
-        newest, times = -1, [float("inf")] * run.scenario.buckets
-        for one in run.deliveries.get(stream, []):
-            for bucket in range(newest + 1, one.bucket + 1):
-                times[bucket] = one.at
-            newest = max(newest, one.bucket)
-        for bucket, at in enumerate(times):
-            due = (bucket + 1) * bucket_seconds + usual
-            excused = any(begin < due + bound and due - bucket_seconds < end for begin, end in run.unavailable[stream])
-            if at - due >= bound and not excused:
-                yield f"{stream}: bucket {bucket} came {at - due:.2f} s late; the bound is {bound:g} s"
+    for stream in run.usual:
+        for bucket, (late, excused) in enumerate(run.lateness(stream)):
+            if late >= run.scenario.settings.bound and not excused:
+                yield f"{stream}: bucket {bucket} came {late:.2f} s late; the bound is {run.scenario.settings.bound:g} s"
 
 
 def nothing_is_hoarded(run: Run) -> Violations:

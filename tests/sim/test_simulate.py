@@ -1,0 +1,116 @@
+"""Random schedules of failures keep every guarantee; a protocol that is broken does not (D76-D81)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from auroral.dpc.outlet import Outlet
+from auroral.dpc.replica import Replica
+from auroral.dpc.settings import Settings
+from auroral.sim.faults import parse, text
+from auroral.sim.invariants import INVARIANTS, observed
+from auroral.sim.scenario import Scenario, random_scenario
+from auroral.sim.simulate import shrunk, simulate
+from auroral.sim.standin import Kind, Query
+
+SEEDS = (1, 4, 15)
+
+
+def chain(schedule: str, seconds: float = 40, **settings: float) -> Scenario:
+    """Two sources, united, filtered and put into windows, each on two nodes."""
+    queries = (
+        Query("u", Kind.UNION, ("s", "t")),
+        Query("f", Kind.FILTER, ("u.out",)),
+        Query("w", Kind.WINDOW, ("f.out",), 3),
+    )
+    given = Settings(**{"bucket": 0.5, "bound": 3.0, **settings})
+    scenario = Scenario(7, ("s", "t"), queries, {"u": 2, "f": 2, "w": 2}, given, seconds)
+    return replace(scenario, faults=parse(schedule, scenario.hosts))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_failures(seed):
+    outcome = simulate(random_scenario(seed))
+    assert not outcome.violations, str(outcome)
+    assert outcome.events > 10_000
+
+
+def test_without_failures_nothing_is_tentative():
+    outcome = simulate(chain(""))
+    assert (outcome.violations, outcome.tentative) == ((), 0)
+    assert outcome.worst_delay < 0.05
+
+
+def test_a_source_that_is_away_is_done_without_and_corrected():
+    """D75."""
+    outcome = simulate(chain("at 5s silence t; at 15s resume t"))
+    assert not outcome.violations, str(outcome)
+    assert outcome.tentative >= 10
+    assert 0.8 < outcome.worst_delay < 1
+
+
+def test_a_short_failure_gives_nothing_tentative():
+    """D38."""
+    outcome = simulate(chain("at 5s silence t; at 7s resume t"))
+    assert (outcome.violations, outcome.tentative) == ((), 0)
+
+
+@pytest.mark.parametrize(
+    "lost", ["crash ua; at 15s restart ua", "cut ua; at 15s heal ua", "cut s-ua; at 15s heal s-ua"]
+)
+def test_one_replica_lost_is_masked(lost):
+    """D33: the client sees only what is stable, and hardly later."""
+    outcome = simulate(chain(f"at 5s {lost}"))
+    assert (outcome.violations, outcome.tentative) == ((), 0), str(outcome)
+    assert outcome.worst_delay < 0.7
+
+
+def test_all_replicas_lost_one_after_the_other():
+    """D68: what is needed to begin again is kept by those before them."""
+    outcome = simulate(chain("at 5s crash fa; at 8s restart fa; at 12s crash fb; at 14s restart fb"))
+    assert not outcome.violations, str(outcome)
+
+
+def test_without_a_bound_there_is_never_anything_tentative():
+    """D45."""
+    outcome = simulate(chain("at 5s silence t; at 15s resume t", bound=float("inf")))
+    assert (outcome.violations, outcome.tentative) == ((), 0)
+
+
+def test_the_same_seed_gives_the_same_run():
+    runs = [observed(chain("at 5s silence t; at 9s crash fa; at 15s resume t; at 16s restart fa")) for _ in range(2)]
+    assert runs[0].deliveries == runs[1].deliveries
+
+
+BROKEN = {
+    "never tentative": (Replica, "_ready_tentative", lambda *_: None),
+    "a second too late": (Replica, "_deadline", lambda self, s, b: (d := DEADLINE(self, s, b)) and d + 1),
+    "final too early": (Replica, "_ready_stable", lambda self, s: (r := READY(self, s)) and (r[0], r[1] + (r[0] > 5))),
+    "forgets what is needed": (Outlet, "lowest_need", lambda self, level: self.frontier),
+    "too old a bucket is left out": (
+        Replica,
+        "_need",
+        lambda self, spec, level: self.outlets[spec.stream].frontier + 1,
+    ),
+}
+DEADLINE, READY = Replica._deadline, Replica._ready_stable
+HARD = "at 5s silence t; at 10s crash fa; at 13s restart fa; at 15s resume t; at 17s cut wb; at 20s heal wb"
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_protocol_is_found(name, monkeypatch):
+    """A simulator that catches nothing proves nothing."""
+    owner, method, instead = BROKEN[name]
+    assert not simulate(chain(HARD)).violations
+    monkeypatch.setattr(owner, method, instead)
+    assert simulate(chain(HARD)).violations
+
+
+def test_a_failing_schedule_is_made_short(monkeypatch):
+    monkeypatch.setattr(Replica, "_ready_tentative", lambda *_: None)
+    found = shrunk(chain(HARD), lambda scenario: bool(simulate(scenario).violations))
+    assert text(found.faults) == "at 5s silence t; at 15s resume t"
+    assert len(INVARIANTS) == 5
