@@ -109,4 +109,27 @@ class Pong:
     offers: Mapping[str, Offer]
 
 
-Message = Subscribe | Unsubscribe | Stable | Tentative | Confirm | Want | Ping | Pong
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """May I correct, and will you keep answering for so many seconds?"""
+
+    number: int
+    lease: float
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What was promised is not needed any more."""
+
+
+Message = Subscribe | Unsubscribe | Stable | Tentative | Confirm | Want | Ping | Pong | Ask | Grant | Refuse | Release
