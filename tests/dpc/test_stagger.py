@@ -81,7 +81,7 @@ def test_at_every_moment_one_keeps_answering_and_all_come_to_their_turn(seed):
     """Messages are late, lost and out of date; leases end. At most two of three correct, and none waits for ever."""
     draw, each, now = random.Random(seed), three(), 0.0
     pending: list[tuple[float, str, Send]] = []
-    left = {name: 3.0 for name in each}
+    left = dict.fromkeys(each, 3.0)
     while any(left.values()) and now < 120:
         now = round(now + 0.1, 1)
         for due, sender, send in sorted((p for p in pending if p[0] <= now), key=lambda p: p[0]):
@@ -111,7 +111,9 @@ def test_at_every_moment_one_keeps_answering_and_all_come_to_their_turn(seed):
     assert RETRY > 0
 
 
-def _post(draw: random.Random, pending: list[tuple[float, str, Send]], now: float, sender: str, sends: Iterable[Send]) -> None:
+def _post(
+    draw: random.Random, pending: list[tuple[float, str, Send]], now: float, sender: str, sends: Iterable[Send]
+) -> None:
     for send in sends:
         if draw.random() < 0.8:
             pending.append((now + draw.choice((0.1, 0.2, 0.9)), sender, send))

@@ -26,10 +26,26 @@ from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet
 from auroral.dpc.port import Port
 from auroral.dpc.settings import Policy, Settings
+from auroral.dpc.stagger import Stagger
 from auroral.dpc.states import State
 from auroral.dpc.switching import Offer
 from auroral.dpc.usual import Usual
-from auroral.dpc.values import Ack, Confirm, Content, Ping, Pong, Stable, Subscribe, Tentative, Unsubscribe, Want
+from auroral.dpc.values import (
+    Ack,
+    Ask,
+    Confirm,
+    Content,
+    Grant,
+    Ping,
+    Pong,
+    Refuse,
+    Release,
+    Stable,
+    Subscribe,
+    Tentative,
+    Unsubscribe,
+    Want,
+)
 
 MOST_BUCKETS = 32
 """In one job that corrects."""
@@ -58,6 +74,8 @@ class ReplicaSpec:
     sources: Mapping[str, tuple[str, ...]]
     """What each input is computed from in the end."""
     outputs: Mapping[str, OutputSpec]
+    peers: tuple[str, ...] = ()
+    """Other replicas of the same query."""
     levels: int = 1
     """k: how many levels below this one may fail together without loss."""
 
@@ -82,6 +100,7 @@ class Replica:
     ports: dict[str, Port] = field(init=False)
     outlets: dict[str, Outlet] = field(init=False)
     monitor: Monitor = field(init=False)
+    stagger: Stagger = field(init=False)
     news: bool = field(init=False, default=False)
     """Whether a replica that is read from said something new."""
     jobs: dict[int, _Job] = field(init=False, default_factory=dict)
@@ -99,8 +118,9 @@ class Replica:
         }
         self.outlets = {stream: Outlet(stream, spec.readers) for stream, spec in self.spec.outputs.items()}
         self.usual_wait = {stream: Usual() for stream in self.outlets}
-        peers = tuple(dict.fromkeys(producer for producers in inputs.values() for producer in producers))
-        self.monitor = Monitor(peers, self.settings)
+        producers = tuple(dict.fromkeys(producer for producers in inputs.values() for producer in producers))
+        self.monitor = Monitor((*producers, *self.spec.peers), self.settings)
+        self.stagger = Stagger(self.spec.name, self.spec.peers)
 
     def handle(self, event: Event, now: float) -> list[Effect]:
         effects = list(self._take(event, now))
@@ -154,6 +174,14 @@ class Replica:
                 self.outlets[stream].unsubscribe(sender, message)
             case Want(stream=stream):
                 yield from self.outlets[stream].want(sender, message)
+            case Ask():
+                yield from self.stagger.ask(sender, message, self._corrects(now), now)
+            case Grant():
+                yield from self.stagger.grant(sender, message, now)
+            case Refuse():
+                self.stagger.refuse(sender, message)
+            case Release():
+                self.stagger.release(sender)
             case Stable() | Tentative() | Confirm():
                 port = self.ports[message.stream]
                 if not port.serves(sender, message.number):
@@ -192,11 +220,12 @@ class Replica:
             yield from self._forget()
             acks = {name: self._ack(name) for name in self.ports if not self.ports[name].resuming}
             for peer in peers:
-                read = {name: ack for name, ack in acks.items() if peer in self.spec.inputs[name]}
+                read = {name: ack for name, ack in acks.items() if peer in self.ports[name].producers}
                 yield Send(peer, Ping(read))
         for port in self.ports.values():
             yield from port.switch(self.monitor.of(port.stream, port.producers))
         self.processing -= {stream for stream in self.processing if self.state(stream, now) is State.STABLE}
+        yield from self._take_turns(now)
         yield from self._start_stable(now)
         yield from self._start_tentative(now)
         yield WakeAt(self._next(now))
@@ -229,6 +258,8 @@ class Replica:
             return
         ranges = {stream: self._ready_stable(stream) for stream in self.outlets}
         ready = {stream: found for stream, found in ranges.items() if found[0] < found[1]}
+        if not self.fresh and not self.stagger.may_correct(now, self._peers_reached()):
+            ready = {stream: found for stream, found in ready.items() if stream not in self.processing}
         if not ready:
             return
         chosen = min(ready.values())
@@ -244,6 +275,26 @@ class Replica:
                 del self.jobs[number]
                 yield Cancel(number)
         yield self._evaluate(streams, begin, end, False, now)
+
+    @property
+    def fresh(self) -> bool:
+        """Whether it can answer in time while it corrects: a job for a bucket takes less time than a bucket does."""
+        return self.usual_job.highest < self.settings.bucket
+
+    def _take_turns(self, now: float) -> Iterator[Effect]:
+        waiting = [s for s in self.processing if self._ready_stable(s)[0] < self._ready_stable(s)[1]]
+        if waiting and not self.fresh:
+            yield from self.stagger.want(now, self._peers_reached())
+        elif self.stagger.wanted and not waiting:
+            yield from self.stagger.done()
+
+    def _corrects(self, now: float) -> bool:
+        return not self.fresh and any(
+            not job.tentative and set(job.outputs) & self.processing for job in self.jobs.values()
+        )
+
+    def _peers_reached(self) -> list[str]:
+        return [peer for peer in self.spec.peers if self.monitor.reached(peer)]
 
     def _ready_stable(self, stream: str) -> tuple[int, int]:
         begin = self.outlets[stream].frontier
@@ -353,7 +404,7 @@ class Replica:
     # What is said of it
 
     def offer(self, stream: str, now: float) -> Offer:
-        return Offer(self.state(stream, now), True, self.outlets[stream].frontier)
+        return Offer(self.state(stream, now), self.fresh, self.outlets[stream].frontier)
 
     def state(self, stream: str, now: float) -> State:
         """D29: of the output alone, by the inputs that it is computed from; the worst of what holds."""

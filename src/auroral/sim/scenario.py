@@ -124,7 +124,9 @@ class Stage:
         inputs = {stream: scenario.names(stream) for stream in query.inputs}
         outputs = {query.stream: query.output(scenario.readers(query.stream))}
         sources = {stream: scenario.computed_from(stream) for stream in query.inputs}
-        return Replica(ReplicaSpec(name, inputs, sources, outputs, scenario.levels), scenario.settings, recovering)
+        peers = tuple(other for other in scenario.names(query.stream) if other != name)
+        spec = ReplicaSpec(name, inputs, sources, outputs, peers, scenario.levels)
+        return Replica(spec, scenario.settings, recovering)
 
     def _log(self, source: str, bucket: int) -> None:
         if source in self.silent or self.unsaid[source]:
