@@ -37,18 +37,18 @@ def test_stable_takes_the_place_of_tentative_and_stays():
     found = port()
     all_of(found.take_tentative("a", tentative(0, 20), 1.0))
     assert found.best(0) == Content(20, 1) and found.frontier == 0
-    all_of(found.take_stable("a", stable(0, 10), 1.1))
+    all_of(found.take_stable(stable(0, 10), 1.1))
     assert found.best(0) == Content(10, 1) and found.frontier == 1
     assert all_of(found.take_tentative("a", tentative(0, 21), 1.2)) == [Report("tentative after stable", "s")]
-    assert all_of(found.take_stable("a", stable(0, 10), 1.3)) == [Report("stable again", "s")]
+    assert all_of(found.take_stable(stable(0, 10), 1.3)) == [Report("stable again", "s")]
     assert found.best(0) == Content(10, 1)
 
 
 def test_stable_buckets_that_are_ahead_wait_for_those_between():
     found = port()
-    all_of(found.take_stable("a", stable(2, 12), 1.0))
+    all_of(found.take_stable(stable(2, 12), 1.0))
     assert (found.frontier, found.best(2)) == (0, Content(12, 1))
-    all_of(found.take_stable("a", stable(0, 10, 11), 1.0))
+    all_of(found.take_stable(stable(0, 10, 11), 1.0))
     assert found.frontier == 3
 
 
@@ -70,7 +70,7 @@ def test_the_time_of_a_bucket_runs_from_what_passes_it_less_what_it_was_held():
 
 def test_coverage_of_what_is_there():
     found = port()
-    all_of(found.take_stable("a", stable(0, 10), 1.0))
+    all_of(found.take_stable(stable(0, 10), 1.0))
     given = Coverage.of(["x"], 1, Level.PARTIAL)
     all_of(found.take_tentative("a", Tentative("s", 1, 1, Content(1, 1), False, 0.0, given), 1.0))
     assert [found.coverage(b).level("x") for b in range(3)] == [Level.COMPLETE, Level.PARTIAL, Level.MISSING]
@@ -80,7 +80,7 @@ def test_coverage_of_what_is_there():
 def test_switching_names_what_is_held():
     """D32, D33: the next replica goes on where the last one stopped."""
     found = port()
-    all_of(found.take_stable("a", stable(0, 10, 11), 1.0))
+    all_of(found.take_stable(stable(0, 10, 11), 1.0))
     all_of(found.take_tentative("a", tentative(2, 22), 1.0))
     effects = all_of(found.switch({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABLE)}))
     assert effects == [Send("a", Unsubscribe("s", 1)), Send("b", Subscribe("s", 2, Lane.BOTH, 2, True))]
@@ -104,7 +104,7 @@ def test_silence_is_a_failure_and_boundaries_without_rows_are_none():
     """D27."""
     found, healthy = port(), {"a": Offer(State.STABLE), "b": Offer(State.STABLE)}
     for bucket in range(20):
-        all_of(found.take_stable("a", stable(bucket, 0), bucket * 0.5))
+        all_of(found.take_stable(stable(bucket, 0), bucket * 0.5))
         assert not found.failed(healthy, bucket * 0.5 + 0.4)
     assert not found.failed(healthy, 9.5 + 1.5)
     assert found.failed(healthy, 9.5 + 1.6)

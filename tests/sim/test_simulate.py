@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from auroral.dpc.outlet import Outlet
-from auroral.dpc.replica import Replica
 from auroral.dpc.settings import Settings
+from auroral.dpc.sunion import SUnion
 from auroral.sim.faults import parse, text
 from auroral.sim.invariants import INVARIANTS, observed
 from auroral.sim.scenario import Scenario, random_scenario
@@ -85,18 +85,18 @@ def test_the_same_seed_gives_the_same_run():
     assert runs[0].deliveries == runs[1].deliveries
 
 
+DEADLINE, RANGE = SUnion._deadline, SUnion.stable_range.fget
 BROKEN = {
-    "never tentative": (Replica, "_ready_tentative", lambda *_: None),
-    "a second too late": (Replica, "_deadline", lambda self, s, b: (d := DEADLINE(self, s, b)) and d + 1),
-    "final too early": (Replica, "_ready_stable", lambda self, s: (r := READY(self, s)) and (r[0], r[1] + (r[0] > 5))),
-    "forgets what is needed": (Outlet, "lowest_need", lambda self, level: self.frontier),
-    "too old a bucket is left out": (
-        Replica,
-        "_need",
-        lambda self, spec, level: self.outlets[spec.stream].frontier + 1,
+    "never tentative": (SUnion, "tentative_bucket", lambda *_: None),
+    "a second too late": (SUnion, "_deadline", lambda self, b: (d := DEADLINE(self, b)) and d + 1),
+    "final too early": (
+        SUnion,
+        "stable_range",
+        property(lambda self: (r := RANGE(self)) and (r[0], r[1] + (r[0] > 5))),
     ),
+    "forgets what is needed": (Outlet, "lowest_need", lambda self, level: self.frontier),
+    "too old a bucket is left out": (SUnion, "need", lambda self, name, level: self.outlet.frontier),
 }
-DEADLINE, READY = Replica._deadline, Replica._ready_stable
 HARD = "at 5s silence t; at 10s crash fa; at 13s restart fa; at 15s resume t; at 17s cut wb; at 20s heal wb"
 
 
@@ -110,7 +110,7 @@ def test_a_broken_protocol_is_found(name, monkeypatch):
 
 
 def test_a_failing_schedule_is_made_short(monkeypatch):
-    monkeypatch.setattr(Replica, "_ready_tentative", lambda *_: None)
+    monkeypatch.setattr(SUnion, "tentative_bucket", lambda *_: None)
     found = shrunk(chain(HARD), lambda scenario: bool(simulate(scenario).violations))
     assert text(found.faults) == "at 5s silence t; at 15s resume t"
     assert len(INVARIANTS) == 5

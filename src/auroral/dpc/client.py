@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from auroral.dpc.events import Deliver, Disconnected, Effect, Event, Received, Report, Send, Started, WakeAt
+from auroral.dpc.events import Deliver, Disconnected, Effect, Event, Received, Send, Started, WakeAt
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.port import Port
-from auroral.dpc.replica import receive
 from auroral.dpc.settings import Settings
 from auroral.dpc.values import Ack, Confirm, Ping, Pong, Stable, Tentative
 
@@ -41,10 +40,7 @@ class Client:
                 self.monitor.answered(sender, offers)
             case Received(sender, Stable() | Tentative() | Confirm() as message):
                 port = self.ports[message.stream]
-                if not port.serves(sender, message.number):
-                    yield Report("of an earlier subscription", message.stream)
-                    return
-                yield from receive(port, sender, message, now)
+                yield from port.receive(sender, message, now)
                 yield from self._deliver(port)
             case Disconnected(peer):
                 self.monitor.lost(peer)

@@ -151,7 +151,10 @@ class Outlet:
             return self.kept_from
         return min((self.needs[reader][level] for reader in self.readers_expected), default=self.frontier)
 
-    def forget(self, below: int) -> None:
-        for bucket in range(self.kept_from, min(below, self.frontier)):
+    def forget(self, below: int) -> bool:
+        """Whether there was anything to forget."""
+        gone = range(self.kept_from, min(below, self.frontier))
+        for bucket in gone:
             del self.kept[bucket]
-        self.kept_from = max(self.kept_from, min(below, self.frontier))
+        self.kept_from += len(gone)
+        return bool(gone)

@@ -88,7 +88,19 @@ class Port:
         """Whether the message belongs to a subscription that still holds."""
         return self.numbers.get(producer) == number
 
-    def take_stable(self, producer: str, message: Stable, now: float) -> Iterator[Effect]:
+    def receive(self, producer: str, message: Stable | Tentative | Confirm, now: float) -> Iterator[Effect]:
+        if not self.serves(producer, message.number):
+            yield Report("of an earlier subscription", self.stream)
+            return
+        match message:
+            case Stable():
+                yield from self.take_stable(message, now)
+            case Tentative():
+                yield from self.take_tentative(producer, message, now)
+            case Confirm():
+                yield from self.take_confirm(producer, message, now)
+
+    def take_stable(self, message: Stable, now: float) -> Iterator[Effect]:
         if self.resuming:
             self.resuming = False
             self.first = self.frontier = message.begin
@@ -174,6 +186,10 @@ class Port:
 
     def _state(self, offers: Mapping[str, Offer]) -> State:
         return State.FAILURE if self.curr is None else offers[self.curr.replica].state
+
+    def reaches_back(self, horizon: int) -> int:
+        """The first bucket that can be computed from what ever came here."""
+        return self.first + horizon - 1 if self.first else 0
 
     def forget(self, below: int) -> None:
         for kept in (self.stable, self.tentative, self.origin):

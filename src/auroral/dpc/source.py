@@ -52,7 +52,5 @@ class Source:
                 pass
 
     def _forget(self) -> Iterator[Effect]:
-        lowest = self.outlet.lowest_need(self.levels)
-        if lowest > self.outlet.kept_from:
-            self.outlet.forget(lowest)
+        if self.outlet.forget(self.outlet.lowest_need(self.levels)):
             yield Truncate(self.stream, self.outlet.kept_from)

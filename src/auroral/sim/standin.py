@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from auroral.dpc.events import Evaluate
-from auroral.dpc.replica import OutputSpec
+from auroral.dpc.sunion import OutputSpec
 from auroral.dpc.values import Content
 
 _PRIME, _MASK = 1_099_511_628_211, (1 << 61) - 1
