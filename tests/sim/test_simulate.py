@@ -15,7 +15,10 @@ from auroral.sim.scenario import Scenario, random_scenario
 from auroral.sim.simulate import shrunk, simulate
 from auroral.sim.standin import Kind, Query
 
-SEEDS = (1, 4, 15)
+pytestmark = pytest.mark.slow
+
+SEEDS = (1, 15, 31)
+"""Each found something when it was first run."""
 
 
 def chain(schedule: str, seconds: float = 40, **settings: float) -> Scenario:
@@ -30,7 +33,6 @@ def chain(schedule: str, seconds: float = 40, **settings: float) -> Scenario:
     return replace(scenario, faults=parse(schedule, scenario.hosts))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_failures(seed):
     outcome = simulate(random_scenario(seed))

@@ -129,6 +129,7 @@ class Replica:
             case Received(sender, message):
                 yield from self._receive(sender, message, now)
             case Disconnected(peer):
+                self.news = True
                 self.monitor.lost(peer)
                 for port in self.ports.values():
                     port.lost(peer)
@@ -194,14 +195,15 @@ class Replica:
     # What is to be done
 
     def _step(self, now: float) -> Iterator[Effect]:
-        self.news = False
         if self.recovering:
             self._recover()
         if peers := self.monitor.due(now):
             yield from self._forget()
             yield from self._ping(peers)
-        for port in self.ports.values():
-            yield from port.switch(self.monitor.of(port.stream, port.producers))
+        if peers or self.news:
+            for port in self.ports.values():
+                yield from port.switch(self.monitor.of(port.stream, port.producers))
+            self.news = False
         for union in self.unions.values():
             union.processing = union.processing and union.state(now) is not State.STABLE
         yield from self._take_turns(now)

@@ -79,14 +79,13 @@ class SUnion:
         policy = self._policy(now)
         if policy is Policy.SUSPEND:
             return None
-        at_once = self.processing and policy is Policy.PROCESS
         for bucket in self._new_buckets():
             if self.stable_range[1] > bucket or self._blocked(bucket) or not self._allowed(bucket):
                 continue
             deadline = self._deadline(bucket)
             if deadline is None:
                 continue
-            if now >= deadline or (at_once and self._all_that_will_come(bucket, now)):
+            if now >= deadline or (policy is Policy.PROCESS and self._all_that_will_come(bucket, now)):
                 return bucket
         return None
 
@@ -132,8 +131,11 @@ class SUnion:
         return all(constraint.allows(coverage) for constraint in self.spec.constraints)
 
     def _all_that_will_come(self, bucket: int, now: float) -> bool:
-        """Whether every input that has not failed has closed the bucket, in some version."""
-        return all(port.closed(bucket) or self._cut_off(port, now) for port in self.ports.values())
+        """Whether every input has closed the bucket in some version, or has failed; the first bucket of a failure waits for those
+        that have failed too, as they may come back."""
+        return all(
+            port.closed(bucket) or (self.processing and self._cut_off(port, now)) for port in self.ports.values()
+        )
 
     def _deadline(self, bucket: int) -> float | None:
         """D37: the time runs from when the bucket was first heard of on any input, and counts what it was held before.
