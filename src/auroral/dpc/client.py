@@ -18,7 +18,6 @@ class Client:
     streams: Mapping[str, tuple[str, ...]]
     """The replicas that each stream can be read from."""
     settings: Settings
-    levels: int = 1
     ports: dict[str, Port] = field(init=False)
     monitor: Monitor = field(init=False)
     delivered: dict[str, int] = field(init=False)
@@ -36,8 +35,10 @@ class Client:
 
     def _take(self, event: Event, now: float) -> Iterator[Effect]:
         match event:
-            case Received(sender, Pong(offers)):
+            case Received(sender, Pong(offers, unknown)):
                 self.monitor.answered(sender, offers)
+                for stream, number in unknown.items():
+                    yield from self.ports[stream].renew(sender, number)
             case Received(sender, Stable() | Tentative() | Confirm() as message):
                 port = self.ports[message.stream]
                 yield from port.receive(sender, message, now)
@@ -71,7 +72,8 @@ class Client:
     def _step(self, now: float) -> Iterator[Effect]:
         for peer in self.monitor.due(now):
             read = [port for port in self.ports.values() if peer in port.producers]
-            yield Send(peer, Ping({port.stream: Ack((port.frontier,) * (self.levels + 2), 0.0) for port in read}))
+            numbers = {port.stream: port.numbers[peer] for port in read if peer in port.numbers}
+            yield Send(peer, Ping({port.stream: Ack(port.frontier, 0.0) for port in read}, numbers))
         for port in self.ports.values():
             yield from port.switch(self.monitor.of(port.stream, port.producers))
         yield WakeAt(self.monitor.next_at)

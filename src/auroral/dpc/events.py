@@ -40,6 +40,14 @@ class Evaluated:
 
 
 @dataclass(frozen=True, slots=True)
+class Failed:
+    """A job came to nothing."""
+
+    job: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Logged:
     """A source has logged a bucket, or a part of one that is still open."""
 
@@ -48,7 +56,7 @@ class Logged:
     closed: bool
 
 
-Event = Started | Woken | Received | Disconnected | Evaluated | Logged
+Event = Started | Woken | Received | Disconnected | Evaluated | Failed | Logged
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +67,8 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class WakeAt:
+    """Takes the place of the time that was asked for before."""
+
     time: float
 
 
@@ -77,6 +87,8 @@ class Evaluate:
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
+    """The job is not needed any more; its result may come all the same."""
+
     job: int
 
 

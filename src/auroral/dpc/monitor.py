@@ -18,6 +18,7 @@ class Monitor:
     settings: Settings
     pending: dict[str, int] = field(default_factory=dict)
     offers: dict[str, Mapping[str, Offer]] = field(default_factory=dict)
+    frontiers: dict[str, int] = field(default_factory=dict)
     next_at: float = 0.0
 
     def due(self, now: float) -> tuple[str, ...]:
@@ -34,7 +35,13 @@ class Monitor:
         news = not self.reached(peer) or self.offers.get(peer) != offers
         self.pending[peer] = 0
         self.offers[peer] = offers
+        for stream, offer in offers.items():
+            self.frontiers[stream] = max(offer.frontier, self.furthest(stream))
         return news
+
+    def furthest(self, stream: str) -> int:
+        """How far anyone ever said that the stream is stable."""
+        return self.frontiers.get(stream, 0)
 
     def lost(self, peer: str) -> None:
         """The connection broke: not to be waited for."""

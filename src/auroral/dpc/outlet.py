@@ -36,7 +36,7 @@ class Outlet:
     kept_from: int = 0
     kept: dict[int, Content] = field(default_factory=dict)
     readers: dict[str, Reader] = field(default_factory=dict)
-    needs: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    needs: dict[str, int] = field(default_factory=dict)
     reserves: dict[str, float] = field(default_factory=dict)
 
     # Readers
@@ -52,8 +52,8 @@ class Outlet:
         yield from self._send_stable(sender, reader)
 
     def _resumed(self, sender: str) -> int:
-        """Where a reader that lost everything begins: with what one in its place needs."""
-        return max(self.kept_from, self.needs[sender][1]) if sender in self.needs else self.kept_from
+        """Where a reader that lost everything begins: with what may be asked of it."""
+        return max(self.kept_from, self.needs.get(sender, self.kept_from))
 
     def unsubscribe(self, sender: str, message: Unsubscribe) -> None:
         if sender in self.readers and self.readers[sender].number == message.number:
@@ -69,6 +69,9 @@ class Outlet:
 
     def disconnected(self, peer: str) -> None:
         self.readers.pop(peer, None)
+
+    def holds(self, sender: str, number: int) -> bool:
+        return sender in self.readers and self.readers[sender].number == number
 
     def begin(self, bucket: int) -> None:
         """Earlier buckets are nobody's need any more."""
@@ -88,8 +91,8 @@ class Outlet:
                 reader.sent[bucket] = content.hash
                 yield Send(address, Tentative(self.stream, reader.number, bucket, content, closed, held, coverage))
 
-    def give_stable(self, contents: Sequence[Content]) -> Iterator[Effect]:
-        """The next buckets, final."""
+    def give_stable(self, contents: Sequence[Content], held: float = 0.0) -> Iterator[Effect]:
+        """The next buckets, final. `held`: how much later than usual the last of them is."""
         for content in contents:
             bucket = self.frontier
             self.kept[bucket] = content
@@ -98,11 +101,11 @@ class Outlet:
                 self.newest = bucket
                 for address, reader in self.readers.items():
                     if reader.lane is Lane.FRESH:
-                        yield Send(address, Stable(self.stream, reader.number, bucket, (content,)))
+                        yield Send(address, Stable(self.stream, reader.number, bucket, (content,), held))
         for address, reader in self.readers.items():
-            yield from self._send_stable(address, reader)
+            yield from self._send_stable(address, reader, held)
 
-    def _send_stable(self, address: str, reader: Reader) -> Iterator[Effect]:
+    def _send_stable(self, address: str, reader: Reader, held: float = 0.0) -> Iterator[Effect]:
         """In order from the reader's position; only a confirmation where what it holds is final (D64)."""
         if reader.lane is Lane.FRESH:
             return
@@ -130,14 +133,13 @@ class Outlet:
                 reader.sent.pop(reader.position, None)
                 contents.append(content)
                 reader.position += 1
-            yield Send(address, Stable(self.stream, reader.number, begin, tuple(contents)))
+            yield Send(address, Stable(self.stream, reader.number, begin, tuple(contents), held))
 
     # What is kept
 
     def acknowledged(self, sender: str, message: Ack) -> None:
-        known = self.needs.get(sender, message.needs)
         # Messages of an earlier life of the reader may come late, but a need never goes back.
-        self.needs[sender] = tuple(max(a, b) for a, b in zip(known, message.needs, strict=True))
+        self.needs[sender] = max(message.need, self.needs.get(sender, 0))
         self.reserves[sender] = message.reserve
 
     @property
@@ -145,11 +147,12 @@ class Outlet:
         """The time that is needed from here to the last outputs."""
         return max(self.reserves.values(), default=0.0)
 
-    def lowest_need(self, level: int) -> int:
-        """The lowest bucket that a reader needs, if `level` levels below this one may fail together."""
+    @property
+    def lowest_need(self) -> int:
+        """The lowest bucket that any replica of any reader may still ask for."""
         if any(reader not in self.needs for reader in self.readers_expected):
             return self.kept_from
-        return min((self.needs[reader][level] for reader in self.readers_expected), default=self.frontier)
+        return min((self.needs[reader] for reader in self.readers_expected), default=self.frontier)
 
     def forget(self, below: int) -> bool:
         """Whether there was anything to forget."""

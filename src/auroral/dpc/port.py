@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.events import Effect, Report, Send
@@ -53,7 +53,11 @@ class Port:
     # What is read from whom
 
     def switch(self, offers: Mapping[str, Offer]) -> Iterator[Effect]:
-        """Read from the replicas that the table says."""
+        """Read from the replicas that the table says. One that does not have the next bucket any more is of no use."""
+        offers = {
+            producer: replace(offer, state=State.FAILURE) if self._lacks(offer) else offer
+            for producer, offer in offers.items()
+        }
         found: Choice = choose(self.curr, self.bck, offers)
         self.curr, self.bck = found.curr, found.bck
         wanted = self._wanted()
@@ -64,8 +68,13 @@ class Port:
             if self.lanes.get(producer) is not lane and offers[producer].state is not State.FAILURE:
                 yield self._subscribe(producer, lane)
 
+    def _lacks(self, offer: Offer) -> bool:
+        return not self.resuming and offer.kept_from > self.frontier
+
     def _wanted(self) -> dict[str, Lane]:
-        feeds = [feed for feed in (self.curr, self.bck) if feed is not None]
+        # Only one can say where to begin.
+        both = (self.curr,) if self.resuming else (self.curr, self.bck)
+        feeds = [feed for feed in both if feed is not None]
         if len({feed.replica for feed in feeds}) < len(feeds):
             return {feeds[0].replica: Lane.BOTH}
         return {feed.replica: feed.lane for feed in feeds}
@@ -81,6 +90,11 @@ class Port:
         """The connection broke: what the producer sends from now on would lack what was lost."""
         self.numbers.pop(producer, None)
         self.lanes.pop(producer, None)
+
+    def renew(self, producer: str, number: int) -> Iterator[Effect]:
+        """The producer does not know of this subscription."""
+        if self.serves(producer, number):
+            yield self._subscribe(producer, self.lanes[producer])
 
     # What comes
 
@@ -110,7 +124,7 @@ class Port:
                 continue
             self.stable[bucket] = content
             self.tentative.pop(bucket, None)
-            self._hear(bucket, now, 0.0)
+            self._hear(bucket, now, message.held)
         self.heard = now
         self._advance()
 

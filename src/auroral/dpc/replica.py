@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from auroral.dpc.coverage import NOTHING, Coverage
+from auroral.dpc.coverage import Coverage
 from auroral.dpc.events import (
     Cancel,
     Disconnected,
@@ -13,6 +13,7 @@ from auroral.dpc.events import (
     Evaluate,
     Evaluated,
     Event,
+    Failed,
     Logged,
     Received,
     Report,
@@ -60,8 +61,6 @@ class ReplicaSpec:
     outputs: Mapping[str, OutputSpec]
     peers: tuple[str, ...] = ()
     """Other replicas of the same query."""
-    levels: int = 1
-    """k: how many levels below this one may fail together without loss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,9 @@ class Job:
     tentative: bool
     started: float
     origin: float
-    coverage: Coverage
+    """Of the last bucket."""
+    coverage: tuple[Coverage, ...]
+    """Of each bucket, if they are tentative."""
 
 
 @dataclass(slots=True)
@@ -135,8 +136,13 @@ class Replica:
                     port.lost(peer)
                 for union in self.unions.values():
                     union.outlet.disconnected(peer)
-            case Evaluated(job, contents):
-                yield from self._evaluated(self.jobs.pop(job), contents, now)
+            case Evaluated(number, contents):
+                # The result of a job that was cancelled may have been under way.
+                if (job := self.jobs.pop(number, None)) is not None:
+                    yield from self._evaluated(job, contents, now)
+            case Failed(number, _):
+                if (job := self.jobs.pop(number, None)) is not None:
+                    yield from (Report("job failed", stream) for stream in job.outputs)
             case Started():
                 for port in self.ports.values():
                     port.heard = now
@@ -147,13 +153,17 @@ class Replica:
 
     def _receive(self, sender: str, message: Message, now: float) -> Iterator[Effect]:
         match message:
-            case Ping(acks):
+            case Ping(acks, numbers):
                 for stream, ack in acks.items():
                     self.unions[stream].outlet.acknowledged(sender, ack)
                 if not self.recovering:
-                    yield Send(sender, Pong({stream: self.offer(stream, now) for stream in self.unions}))
-            case Pong(offers):
+                    outlets = self.outlets
+                    unknown = {s: number for s, number in numbers.items() if not outlets[s].holds(sender, number)}
+                    yield Send(sender, Pong({stream: self.offer(stream, now) for stream in self.unions}, unknown))
+            case Pong(offers, unknown):
                 self.news |= self.monitor.answered(sender, offers)
+                for stream, number in unknown.items():
+                    yield from self.ports[stream].renew(sender, number)
             case Subscribe(stream=stream):
                 yield from self.unions[stream].outlet.subscribe(sender, message)
             case Unsubscribe(stream=stream):
@@ -179,18 +189,21 @@ class Replica:
             yield Report("tentative too late to be used", message.stream)
 
     def _evaluated(self, job: Job, contents: Mapping[str, tuple[Content, ...]], now: float) -> Iterator[Effect]:
-        if job.end - job.begin == 1:
+        if job.tentative or job.end - job.begin == 1:
             self.usual_job.learn(now - job.started)
         for stream in job.outputs:
             union = self.unions[stream]
             if not job.tentative:
-                yield from union.outlet.give_stable(contents[stream])
-            elif job.begin < union.outlet.frontier:
-                yield Report("stable before its tentative job ended", stream)
-            else:
+                yield from union.outlet.give_stable(contents[stream], union.held(job.origin, now))
+                continue
+            for bucket, content, coverage in zip(
+                range(job.begin, job.end), contents[stream], job.coverage, strict=True
+            ):
+                if bucket < union.outlet.frontier:
+                    yield Report("stable before its tentative job ended", stream)
+                    continue
                 union.processing = True
-                held = union.held(job.origin, now)
-                yield from union.outlet.give_tentative(job.begin, contents[stream][0], job.coverage, held=held)
+                yield from union.outlet.give_tentative(bucket, content, coverage, held=union.held(job.origin, now))
 
     # What is to be done
 
@@ -214,20 +227,23 @@ class Replica:
     def _ping(self, peers: tuple[str, ...]) -> Iterator[Effect]:
         acks = {name: self._ack(name) for name, port in self.ports.items() if not port.resuming}
         for peer in peers:
-            yield Send(peer, Ping({name: ack for name, ack in acks.items() if peer in self.ports[name].producers}))
+            read = {name: port for name, port in self.ports.items() if peer in port.producers}
+            numbers = {name: port.numbers[peer] for name, port in read.items() if peer in port.numbers}
+            yield Send(peer, Ping({name: acks[name] for name in read if name in acks}, numbers))
 
     def _ack(self, name: str) -> Ack:
         using = [union for union in self.unions.values() if name in union.ports]
-        needs = tuple(min(union.need(name, level) for union in using) for level in range(self.spec.levels + 2))
+        need = min(union.reads_from(name, min(union.outlet.frontier, union.outlet.lowest_need)) for union in using)
         reserve = max(union.outlet.reserve for union in using) + self.usual_job.highest + self.settings.hop
-        return Ack(needs, reserve)
+        return Ack(need, reserve)
 
     def _forget(self) -> Iterator[Effect]:
         for name, port in self.ports.items():
             if not port.resuming:
-                port.forget(self._ack(name).needs[0])
+                using = [union for union in self.unions.values() if name in union.ports]
+                port.forget(min(union.reads_from(name, union.outlet.frontier) for union in using))
         for stream, outlet in self.outlets.items():
-            if outlet.forget(outlet.lowest_need(self.spec.levels)):
+            if outlet.forget(outlet.lowest_need):
                 yield Truncate(stream, outlet.kept_from)
 
     def _start_stable(self, now: float) -> Iterator[Effect]:
@@ -255,16 +271,16 @@ class Replica:
         if any(job.tentative for job in self.jobs.values()):
             return
         for stream, union in self.unions.items():
-            bucket = union.tentative_bucket(now)
-            if bucket is not None:
-                yield self._evaluate((stream,), bucket, bucket + 1, True, now)
+            found = union.tentative_range(now)
+            if found is not None:
+                yield self._evaluate((stream,), *found, True, now)
                 return
 
     def _evaluate(self, streams: tuple[str, ...], begin: int, end: int, tentative: bool, now: float) -> Evaluate:
         self.last_job += 1
         unions = [self.unions[stream] for stream in streams]
-        origin = min((found for union in unions if (found := union.origin(begin)) is not None), default=now)
-        coverage = unions[0].coverage(begin) if tentative else NOTHING
+        origin = min((found for union in unions if (found := union.origin(end - 1)) is not None), default=now)
+        coverage = tuple(unions[0].coverage(bucket) for bucket in range(begin, end)) if tentative else ()
         self.jobs[self.last_job] = Job(streams, begin, end, tentative, now, origin, coverage)
         view: dict[str, dict[int, Content]] = {name: {} for union in unions for name in union.ports}
         for union in unions:
@@ -308,11 +324,10 @@ class Replica:
 
     def _caught_up(self, union: SUnion) -> bool:
         """Whether all is final that the inputs' replicas have final."""
-        offers = [self.monitor.of(port.stream, port.producers).values() for port in union.ports.values()]
-        return union.outlet.frontier >= min(max(offer.frontier for offer in given) for given in offers) - 1
+        return union.outlet.frontier >= min(self.monitor.furthest(port.stream) for port in union.ports.values()) - 1
 
     # What is said of it
 
     def offer(self, stream: str, now: float) -> Offer:
         union = self.unions[stream]
-        return Offer(union.state(now), self.fresh, union.outlet.frontier)
+        return Offer(union.state(now), self.fresh, union.outlet.frontier, union.outlet.kept_from)

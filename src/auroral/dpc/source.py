@@ -17,7 +17,6 @@ from auroral.dpc.values import Ping, Pong, Subscribe, Unsubscribe, Want
 class Source:
     stream: str
     readers: tuple[str, ...]
-    levels: int = 1
     outlet: Outlet = field(init=False)
 
     def __post_init__(self) -> None:
@@ -35,11 +34,13 @@ class Source:
                 else:
                     coverage = Coverage.of([self.stream], bucket, Level.PARTIAL)
                     yield from self.outlet.give_tentative(bucket, content, coverage, closed=False)
-            case Received(sender, Ping(acks)):
+            case Received(sender, Ping(acks, numbers)):
                 if self.stream in acks:
                     self.outlet.acknowledged(sender, acks[self.stream])
                 yield from self._forget()
-                yield Send(sender, Pong({self.stream: Offer(State.STABLE, True, self.outlet.frontier)}))
+                offer = Offer(State.STABLE, True, self.outlet.frontier, self.outlet.kept_from)
+                unknown = {s: number for s, number in numbers.items() if not self.outlet.holds(sender, number)}
+                yield Send(sender, Pong({self.stream: offer}, unknown))
             case Received(sender, Subscribe() as message):
                 yield from self.outlet.subscribe(sender, message)
             case Received(sender, Unsubscribe() as message):
@@ -52,5 +53,5 @@ class Source:
                 pass
 
     def _forget(self) -> Iterator[Effect]:
-        if self.outlet.forget(self.outlet.lowest_need(self.levels)):
+        if self.outlet.forget(self.outlet.lowest_need):
             yield Truncate(self.stream, self.outlet.kept_from)

@@ -74,20 +74,27 @@ class SUnion:
 
     # Tentative
 
-    def tentative_bucket(self, now: float) -> int | None:
-        """The next bucket that must not be waited for any longer, if there is one."""
-        policy = self._policy(now)
+    def tentative_range(self, now: float) -> tuple[int, int] | None:
+        """The next buckets that must not be waited for any longer, if there are any: one job for all that follow one another."""
+        policy, begin = self._policy(now), None
         if policy is Policy.SUSPEND:
             return None
-        for bucket in self._new_buckets():
-            if self.stable_range[1] > bucket or self._blocked(bucket) or not self._allowed(bucket):
-                continue
-            deadline = self._deadline(bucket)
-            if deadline is None:
-                continue
-            if now >= deadline or (policy is Policy.PROCESS and self._all_that_will_come(bucket, now)):
-                return bucket
-        return None
+        new = self._new_buckets()
+        for bucket in new:
+            if not self._due(bucket, policy, now):
+                if begin is not None:
+                    return begin, bucket
+            elif begin is None:
+                begin = bucket
+        return None if begin is None else (begin, new.stop)
+
+    def _due(self, bucket: int, policy: Policy, now: float) -> bool:
+        if self.stable_range[1] > bucket or self._blocked(bucket) or not self._allowed(bucket):
+            return False
+        deadline = self._deadline(bucket)
+        if deadline is None:
+            return False
+        return now >= deadline or (policy is Policy.PROCESS and self._all_that_will_come(bucket, now))
 
     def next_deadline(self, now: float) -> float:
         times = [self._deadline(bucket) for bucket in self._new_buckets()]
@@ -160,7 +167,9 @@ class SUnion:
             dead = {name for name in failed if self._cut_off(self.ports[name], now)}
             return State.FAILURE if any(group <= dead for group in self.spec.required) else State.UP_FAILURE
         begin, end = self.stable_range
-        if self.outlet.newest >= self.outlet.frontier or end - begin > 2:
+        # As far behind as a failure that would just be noticed, jobs of the usual length apart.
+        behind = (end - begin) * self.settings.bucket - 2 * self.usual_job.highest
+        if self.outlet.newest >= self.outlet.frontier or behind > self.settings.detection:
             return State.STABILIZATION
         return State.STABLE
 
@@ -172,12 +181,9 @@ class SUnion:
 
     # Needs
 
-    def need(self, name: str, level: int) -> int:
-        """The lowest bucket of an input that may be read again (see `Ack`)."""
-        lowest = self.outlet.frontier
-        if level:
-            lowest = min(lowest, self.outlet.lowest_need(level - 1))
-        return max(0, lowest - self.spec.reads[name] + 1)
+    def reads_from(self, name: str, bucket: int) -> int:
+        """The lowest bucket of an input that is read for this bucket and later ones."""
+        return max(0, bucket - self.spec.reads[name] + 1)
 
     # What a job reads
 

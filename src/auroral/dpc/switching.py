@@ -102,11 +102,12 @@ class Feed:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a replica says of a stream: its state, whether it keeps answering while it corrects, and how far it is stable."""
+    """What a replica says of a stream: its state, whether it keeps answering while it corrects, and the stable buckets that it has."""
 
     state: State
     fresh: bool = False
     frontier: int = 0
+    kept_from: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +118,9 @@ class Choice:
     """The rows of the table that led here."""
 
 
-_LANES = {STABLE: Lane.BOTH, UP_FAILURE: Lane.FRESH, STABILIZATION: Lane.CORRECT, FAILURE: Lane.BOTH}
-"""D36: who reads a replica in UP_FAILURE gets what is new, and nothing of what was before."""
+_LANES = {STABLE: Lane.BOTH, UP_FAILURE: Lane.BOTH, STABILIZATION: Lane.CORRECT, FAILURE: Lane.BOTH}
+"""A replica in UP_FAILURE gives what it has that is stable as well: it is final, whoever says it, and a reader that came back with
+nothing, or one behind inputs that fail in turns, would never get on otherwise (D81; the thesis sends what is new alone, D36)."""
 
 
 def feeds(offers: Mapping[str, Offer]) -> dict[Feed, State]:

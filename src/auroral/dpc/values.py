@@ -42,12 +42,13 @@ class Unsubscribe:
 
 @dataclass(frozen=True, slots=True)
 class Stable:
-    """Final contents of the buckets from `begin` on."""
+    """Final contents of the buckets from `begin` on; `held` as in `Tentative`, of the last of them."""
 
     stream: str
     number: int
     begin: int
     contents: tuple[Content, ...]
+    held: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,26 +88,30 @@ class Want:
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """The lowest bucket of a stream that is still needed: by the reader itself, by one that takes its place after a failure, by
-    those that take the places of it and of its readers, and so on.
+    """The lowest bucket of a stream that may still be asked for, if the reader and all behind it lose everything but what the last
+    of them, the clients, have (L71: any number of failures at any levels).
 
     `reserve` is the time that the reader and those behind it may take from a bucket to their outputs.
     """
 
-    needs: tuple[int, ...]
+    need: int
     reserve: float
 
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """How are you? With what is still needed of the streams that are read there."""
+    """How are you? With what is still needed of the streams that are read there, and the subscriptions that are thought to hold."""
 
     acks: Mapping[str, Ack]
+    numbers: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Pong:
+    """`unknown`: subscriptions that the asker named and that do not hold here."""
+
     offers: Mapping[str, Offer]
+    unknown: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)

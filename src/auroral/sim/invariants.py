@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from auroral.dpc.events import Deliver, Effect, WakeAt
+from auroral.dpc.events import Deliver, Effect, Report, WakeAt
 from auroral.dpc.replica import Replica
 from auroral.dpc.values import Content
 from auroral.sim.scenario import CLIENT, Scenario, Stage
@@ -31,6 +31,7 @@ class Run:
     """How long after its end a bucket comes, without failures."""
     deliveries: dict[str, list[Delivery]] = field(default_factory=dict)
     unavailable: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+    reports: list[tuple[float, str, Report]] = field(default_factory=list)
 
     @property
     def scenario(self) -> Scenario:
@@ -87,6 +88,23 @@ def all_is_corrected(run: Run) -> Violations:
                     yield f"{name}: buckets {wrong[:5]} of {stream} are not right"
 
 
+def corrected_soon(run: Run) -> Violations:
+    """D81: long after the last fault, and before the input ends, the client has what is stable."""
+    settings = run.scenario.settings
+    for stream in run.scenario.outputs:
+        there = sum(one.stable and one.at <= run.scenario.seconds for one in run.deliveries.get(stream, []))
+        wanted = run.scenario.buckets - int(3 / settings.bucket) - 1
+        if there < wanted:
+            yield f"{stream}: {there} of {wanted} buckets are stable at the client when the input ends"
+
+
+def what_is_asked_for_is_kept(run: Run) -> Violations:
+    """D69: nobody is refused what it needs."""
+    for at, core, report in run.reports:
+        if report.kind == "asked for what is not kept":
+            yield f"{core}: {report.stream} at {at:.2f} s"
+
+
 def within_the_bound(run: Run) -> Violations:
     """D77: what is new comes less than X later than usual, wherever anything could come."""
     for stream in run.usual:
@@ -109,6 +127,8 @@ INVARIANTS: tuple[Callable[[Run], Violations], ...] = (
     stable_in_order,
     stable_is_right,
     all_is_corrected,
+    corrected_soon,
+    what_is_asked_for_is_kept,
     within_the_bound,
     nothing_is_hoarded,
 )
@@ -125,16 +145,7 @@ def observed(scenario: Scenario, after: float = 20.0) -> Run:
 
 
 def _usual(scenario: Scenario) -> dict[str, float]:
-    calm = Scenario(
-        scenario.seed,
-        scenario.sources,
-        scenario.queries,
-        scenario.replicas,
-        scenario.settings,
-        10.0,
-        (),
-        scenario.levels,
-    )
+    calm = replace(scenario, seconds=10.0, faults=())
     run = Run(Stage(calm), {}, {})
     run.stage.world.watchers.append(_delivering(run))
     run.stage.world.run(calm.seconds + 5)
@@ -147,6 +158,8 @@ def _delivering(run: Run) -> Callable[[float, str, Effect], None]:
         if isinstance(effect, Deliver):
             one = Delivery(now, effect.bucket, effect.content, effect.stable)
             run.deliveries.setdefault(effect.stream, []).append(one)
+        elif isinstance(effect, Report):
+            run.reports.append((now, core, effect))
 
     return watch
 

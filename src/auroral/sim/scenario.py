@@ -31,7 +31,6 @@ class Scenario:
     seconds: float
     """How long the sources give rows."""
     faults: tuple[Fault, ...] = ()
-    levels: int = 1
 
     @property
     def buckets(self) -> int:
@@ -64,6 +63,12 @@ class Scenario:
             return (stream,)
         query = next(query for query in self.queries if query.stream == stream)
         return tuple(sorted({source for name in query.inputs for source in self.computed_from(name)}))
+
+    @property
+    def links(self) -> list[tuple[str, str]]:
+        """Hosts that talk with one another."""
+        streams = [*self.sources, *(query.stream for query in self.queries)]
+        return [(host(a), host(b)) for s in streams for a in self.names(s) for b in self.readers(s)]
 
     def row_content(self, source: str, bucket: int) -> Content:
         draw = random.Random(fingerprint(self.seed, self.sources.index(source), bucket))
@@ -104,7 +109,7 @@ class Stage:
             for name in scenario.names(query.stream):
                 self.world.start(name, self._replica(query, name), host(name))
         streams = {stream: scenario.names(stream) for stream in scenario.outputs}
-        self.world.start(CLIENT, Client(CLIENT, streams, scenario.settings, scenario.levels), CLIENT_HOST)
+        self.world.start(CLIENT, Client(CLIENT, streams, scenario.settings), CLIENT_HOST)
         for position, source in enumerate(scenario.sources):
             for bucket in range(scenario.buckets):
                 time = (bucket + 1) * scenario.settings.bucket + 0.01 * position
@@ -115,7 +120,7 @@ class Stage:
     def _source(self, stream: str) -> tuple[str, Source, str]:
         return (
             self.scenario.names(stream)[0],
-            Source(stream, self.scenario.readers(stream), self.scenario.levels),
+            Source(stream, self.scenario.readers(stream)),
             stream,
         )
 
@@ -125,7 +130,7 @@ class Stage:
         outputs = {query.stream: query.output(scenario.readers(query.stream))}
         sources = {stream: scenario.computed_from(stream) for stream in query.inputs}
         peers = tuple(other for other in scenario.names(query.stream) if other != name)
-        spec = ReplicaSpec(name, inputs, sources, outputs, peers, scenario.levels)
+        spec = ReplicaSpec(name, inputs, sources, outputs, peers)
         return Replica(spec, scenario.settings, recovering)
 
     def _log(self, source: str, bucket: int) -> None:
@@ -200,7 +205,7 @@ def random_faults(draw: random.Random, scenario: Scenario) -> tuple[Fault, ...]:
         end = round(min(last, begin + draw.choice((0.2, 1, 3, 8, 20)) * draw.uniform(0.5, 1.5)), 1)
         kind = draw.choice(("link", "link", "host", "crash", "silence"))
         if kind == "link":
-            places = tuple(draw.sample(scenario.hosts, 2))
+            places: tuple[str, ...] = draw.choice(scenario.links)
         elif kind == "silence":
             places = (draw.choice(scenario.sources),)
         else:
