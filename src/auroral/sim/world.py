@@ -6,6 +6,7 @@ import heapq
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from auroral.dpc.events import (
@@ -54,6 +55,8 @@ class World:
     jitter: float = 0.005
     reset_after: float = 1.0
     """A connection that gets nothing through for so long breaks."""
+    heard_within: float = 0.3
+    """In which each side hears of it."""
     now: float = 0.0
     cores: dict[str, Core] = field(default_factory=dict)
     hosts: dict[str, str] = field(default_factory=dict)
@@ -63,6 +66,7 @@ class World:
     cuts: set[frozenset[str]] = field(default_factory=set)
     connections: dict[tuple[str, str], Connection] = field(default_factory=dict)
     lives: dict[str, int] = field(default_factory=dict)
+    started: dict[str, float] = field(default_factory=dict)
     wakes: dict[str, float] = field(default_factory=dict)
     cancelled: set[tuple[str, int, int]] = field(default_factory=set)
     events: int = 0
@@ -87,6 +91,7 @@ class World:
     def start(self, name: str, core: Core, host: str) -> None:
         self.cores[name], self.hosts[name] = core, host
         self.lives[name] = self.lives.get(name, 0) + 1
+        self.started[name] = self.now
         self.wakes.pop(name, None)
         self.tell(name, Started())
 
@@ -160,14 +165,20 @@ class World:
             self._break(pair)
 
     def _break(self, pair: tuple[str, str]) -> None:
-        """Both directions end, and both sides hear of it."""
+        """Both directions end, and both sides hear of it, one after the other."""
         for direction in (pair, pair[::-1]):
             if (connection := self.connections.get(direction)) is not None:
                 connection.life += 1
                 connection.waiting.clear()
         one, other = pair
-        self.tell(one, Disconnected(other))
-        self.tell(other, Disconnected(one))
+        lives = {name: self.lives.get(name) for name in pair}
+        for name, peer in ((one, other), (other, one)):
+            heard = self.now + self.random.random() * self.heard_within
+            self.at(heard, partial(self._lose, name, peer, lives[name]))
+
+    def _lose(self, name: str, peer: str, life: int | None) -> None:
+        if self.lives.get(name) == life:
+            self.tell(name, Disconnected(peer))
 
     def _cut(self, pair: tuple[str, str]) -> bool:
         one, other = (self.hosts[name] for name in pair)
