@@ -1,0 +1,122 @@
+"""What happens to a core, and what it wants done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from auroral.dpc.values import Content, Message
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The core begins to live."""
+
+
+@dataclass(frozen=True, slots=True)
+class Woken:
+    """A time that the core asked to be woken at has come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    sender: str
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnected:
+    """The connection to a peer broke: what was sent last may not have come."""
+
+    peer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """A job ended: for each output, the contents of its buckets from the job's first on."""
+
+    job: int
+    contents: Mapping[str, tuple[Content, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A job came to nothing."""
+
+    job: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """A source has logged a bucket, or a part of one that is still open."""
+
+    bucket: int
+    content: Content
+    closed: bool
+
+
+Event = Started | Woken | Received | Disconnected | Evaluated | Failed | Logged
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    to: str
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class WakeAt:
+    """Takes the place of the time that was asked for before."""
+
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate:
+    """Evaluate `outputs` for buckets [begin, end). `view` gives the contents to read of each input, by bucket; what is missing
+    there counts as missing, not as empty."""
+
+    job: int
+    outputs: tuple[str, ...]
+    begin: int
+    end: int
+    view: Mapping[str, Mapping[int, Content]]
+    tentative: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """The job is not needed any more; its result may come all the same."""
+
+    job: int
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """Buckets of the stream before this one are not needed any more."""
+
+    stream: str
+    below: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deliver:
+    """To the client: a version of a bucket, replacing earlier ones of it."""
+
+    stream: str
+    bucket: int
+    content: Content
+    stable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Something that people should know of, counted by its kind."""
+
+    kind: str
+    stream: str
+    count: int = 1
+
+
+Effect = Send | WakeAt | Evaluate | Cancel | Truncate | Deliver | Report

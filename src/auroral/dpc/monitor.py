@@ -1,0 +1,59 @@
+"""Heartbeats to every replica of every upstream stream (D26)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from auroral.dpc.settings import Settings
+from auroral.dpc.states import State
+from auroral.dpc.switching import Offer
+
+UNREACHED = Offer(State.FAILURE)
+
+
+@dataclass(slots=True)
+class Monitor:
+    peers: tuple[str, ...]
+    settings: Settings
+    pending: dict[str, int] = field(default_factory=dict)
+    offers: dict[str, Mapping[str, Offer]] = field(default_factory=dict)
+    frontiers: dict[str, int] = field(default_factory=dict)
+    next_at: float = 0.0
+
+    def due(self, now: float) -> tuple[str, ...]:
+        """Whom to ask now. One that failed is asked on, or it could never be found again (the thesis' loop gives up)."""
+        if now < self.next_at:
+            return ()
+        self.next_at = now + self.settings.ping_every
+        for peer in self.peers:
+            self.pending[peer] = self.pending.get(peer, 0) + 1
+        return self.peers
+
+    def answered(self, peer: str, offers: Mapping[str, Offer]) -> bool:
+        """Whether that is news."""
+        news = not self.reached(peer) or self.offers.get(peer) != offers
+        self.pending[peer] = 0
+        self.offers[peer] = offers
+        for stream, offer in offers.items():
+            self.frontiers[stream] = max(offer.frontier, self.furthest(stream))
+        return news
+
+    def furthest(self, stream: str) -> int:
+        """How far anyone ever said that the stream is stable."""
+        return self.frontiers.get(stream, 0)
+
+    def lost(self, peer: str) -> None:
+        """The connection broke: not to be waited for."""
+        self.pending[peer] = self.settings.pings_unanswered + 1
+
+    def reached(self, peer: str) -> bool:
+        return self.pending.get(peer, 0) <= self.settings.pings_unanswered
+
+    def offer(self, peer: str, stream: str) -> Offer:
+        if not self.reached(peer):
+            return UNREACHED
+        return self.offers.get(peer, {}).get(stream, UNREACHED)
+
+    def of(self, stream: str, producers: Iterable[str]) -> dict[str, Offer]:
+        return {producer: self.offer(producer, stream) for producer in producers}

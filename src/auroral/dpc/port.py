@@ -1,0 +1,211 @@
+"""One input of a core: which replicas it is read from, and the versions of its buckets that have come (SUnion, D16-D18, D48)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from auroral.dpc.coverage import Coverage, Level
+from auroral.dpc.events import Effect, Report, Send
+from auroral.dpc.settings import Settings
+from auroral.dpc.states import State
+from auroral.dpc.switching import Choice, Feed, Lane, Offer, choose
+from auroral.dpc.values import Confirm, Content, Stable, Subscribe, Tentative, Unsubscribe, Want
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A tentative version of a bucket, and whose it is."""
+
+    producer: str
+    number: int
+    content: Content
+    closed: bool
+    coverage: Coverage
+
+
+@dataclass(slots=True)
+class Port:
+    stream: str
+    producers: tuple[str, ...]
+    settings: Settings
+    sources: tuple[str, ...] = ()
+    """What it is computed from in the end."""
+    resuming: bool = False
+    """Whether it is still to be told where to begin."""
+    frontier: int = 0
+    """The first bucket that is not stable."""
+    first: int = 0
+    """The first bucket that was ever here."""
+    stable: dict[int, Content] = field(default_factory=dict)
+    tentative: dict[int, Held] = field(default_factory=dict)
+    origin: dict[int, float] = field(default_factory=dict)
+    """When a bucket was first heard of, less what it had been held back before."""
+    curr: Feed | None = None
+    bck: Feed | None = None
+    numbers: dict[str, int] = field(default_factory=dict)
+    """The subscription that each producer serves."""
+    lanes: dict[str, Lane] = field(default_factory=dict)
+    last_number: int = 0
+    heard: float = 0.0
+    """When a bucket was last closed."""
+
+    # What is read from whom
+
+    def switch(self, offers: Mapping[str, Offer]) -> Iterator[Effect]:
+        """Read from the replicas that the table says. One that does not have the next bucket any more is of no use."""
+        offers = {
+            producer: replace(offer, state=State.FAILURE) if self._lacks(offer) else offer
+            for producer, offer in offers.items()
+        }
+        found: Choice = choose(self.curr, self.bck, offers)
+        self.curr, self.bck = found.curr, found.bck
+        wanted = self._wanted()
+        for producer in [p for p in self.lanes if p not in wanted]:
+            yield Send(producer, Unsubscribe(self.stream, self.numbers.pop(producer)))
+            del self.lanes[producer]
+        for producer, lane in wanted.items():
+            if self.lanes.get(producer) is not lane and offers[producer].state is not State.FAILURE:
+                yield self._subscribe(producer, lane)
+
+    def _lacks(self, offer: Offer) -> bool:
+        return not self.resuming and offer.kept_from > self.frontier
+
+    def _wanted(self) -> dict[str, Lane]:
+        # Only one can say where to begin.
+        both = (self.curr,) if self.resuming else (self.curr, self.bck)
+        feeds = [feed for feed in both if feed is not None]
+        if len({feed.replica for feed in feeds}) < len(feeds):
+            return {feeds[0].replica: Lane.BOTH}
+        return {feed.replica: feed.lane for feed in feeds}
+
+    def _subscribe(self, producer: str, lane: Lane) -> Send:
+        self.last_number += 1
+        self.numbers[producer], self.lanes[producer] = self.last_number, lane
+        tentative = any(bucket >= self.frontier for bucket in self.tentative)
+        position = None if self.resuming else self.frontier
+        return Send(producer, Subscribe(self.stream, self.last_number, lane, position, tentative))
+
+    def lost(self, producer: str) -> None:
+        """The connection broke: what the producer sends from now on would lack what was lost."""
+        self.numbers.pop(producer, None)
+        self.lanes.pop(producer, None)
+
+    def renew(self, producer: str, number: int) -> Iterator[Effect]:
+        """The producer does not know of this subscription."""
+        if self.serves(producer, number):
+            yield self._subscribe(producer, self.lanes[producer])
+
+    # What comes
+
+    def serves(self, producer: str, number: int) -> bool:
+        """Whether the message belongs to a subscription that still holds."""
+        return self.numbers.get(producer) == number
+
+    def receive(self, producer: str, message: Stable | Tentative | Confirm, now: float) -> Iterator[Effect]:
+        if not self.serves(producer, message.number):
+            yield Report("of an earlier subscription", self.stream)
+            return
+        match message:
+            case Stable():
+                yield from self.take_stable(message, now)
+            case Tentative():
+                yield from self.take_tentative(producer, message, now)
+            case Confirm():
+                yield from self.take_confirm(producer, message, now)
+
+    def take_stable(self, message: Stable, now: float) -> Iterator[Effect]:
+        if self.resuming:
+            self.resuming = False
+            self.first = self.frontier = message.begin
+        for bucket, content in enumerate(message.contents, message.begin):
+            if bucket < self.frontier or bucket in self.stable:
+                yield Report("stable again", self.stream)
+                continue
+            self.stable[bucket] = content
+            self.tentative.pop(bucket, None)
+            self._hear(bucket, now, message.held)
+        self.heard = now
+        self._advance()
+
+    def take_tentative(self, producer: str, message: Tentative, now: float) -> Iterator[Effect]:
+        bucket = message.bucket
+        if self.resuming:
+            return
+        if bucket < self.frontier or bucket in self.stable:
+            yield Report("tentative after stable", self.stream)
+            return
+        self._hear(bucket, now, message.held)
+        if message.closed:
+            self.heard = now
+        self.tentative[bucket] = Held(producer, message.number, message.content, message.closed, message.coverage)
+
+    def take_confirm(self, producer: str, message: Confirm, now: float) -> Iterator[Effect]:
+        """D64: nothing is sent again where nothing changed; who holds another version asks for the bucket."""
+        for bucket, expected in enumerate(message.hashes, message.begin):
+            if bucket < self.frontier or bucket in self.stable:
+                yield Report("stable again", self.stream)
+                continue
+            held = self.tentative.get(bucket)
+            if held is None or held.content.hash != expected:
+                yield Send(producer, Want(self.stream, message.number, bucket))
+                break
+            self.stable[bucket] = held.content
+            del self.tentative[bucket]
+        self.heard = now
+        self._advance()
+
+    def _hear(self, bucket: int, now: float, held: float) -> None:
+        """A bucket that is heard of passes those before it: their time runs too."""
+        origin = now - held
+        for passed in range(bucket, max(self.frontier, bucket - 8) - 1, -1):
+            if passed in self.origin and self.origin[passed] <= origin:
+                break
+            self.origin[passed] = origin
+
+    def _advance(self) -> None:
+        while self.frontier in self.stable:
+            self.frontier += 1
+
+    # What is there
+
+    def best(self, bucket: int) -> Content | None:
+        """Stable wins; otherwise what came last."""
+        content = self.stable.get(bucket)
+        if content is None and (held := self.tentative.get(bucket)) is not None:
+            content = held.content
+        return content
+
+    def coverage(self, bucket: int) -> Coverage:
+        if bucket in self.stable or bucket < self.frontier:
+            return Coverage.of(self.sources, bucket, Level.COMPLETE)
+        if (held := self.tentative.get(bucket)) is not None:
+            return held.coverage
+        return Coverage.of(self.sources, bucket, Level.MISSING)
+
+    def closed(self, bucket: int) -> bool:
+        return bucket in self.stable or (bucket in self.tentative and self.tentative[bucket].closed)
+
+    def failed(self, offers: Mapping[str, Offer], now: float) -> bool:
+        """Whether stable buckets have stopped coming: silence, or no replica that is stable (D27)."""
+        return self._silent(now) or self._state(offers) is not State.STABLE
+
+    def cut_off(self, offers: Mapping[str, Offer], now: float) -> bool:
+        """Whether nothing is to be expected of it for now, not even tentative buckets."""
+        state = self._state(offers)
+        return state is State.FAILURE or (state is State.STABLE and self._silent(now))
+
+    def _silent(self, now: float) -> bool:
+        return now - self.heard > self.settings.bucket + self.settings.detection
+
+    def _state(self, offers: Mapping[str, Offer]) -> State:
+        return State.FAILURE if self.curr is None else offers[self.curr.replica].state
+
+    def reaches_back(self, horizon: int) -> int:
+        """The first bucket that can be computed from what ever came here."""
+        return self.first + horizon - 1 if self.first else 0
+
+    def forget(self, below: int) -> None:
+        for kept in (self.stable, self.tentative, self.origin):
+            for bucket in [b for b in kept if b < min(below, self.frontier)]:
+                del kept[bucket]

@@ -1,0 +1,57 @@
+"""A source proxy: what is logged is sent to all who read it, and kept until none of them needs it (D74, D75)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from auroral.dpc.coverage import Coverage, Level
+from auroral.dpc.events import Disconnected, Effect, Event, Logged, Received, Send, Truncate
+from auroral.dpc.outlet import Outlet
+from auroral.dpc.states import State
+from auroral.dpc.switching import Offer
+from auroral.dpc.values import Ping, Pong, Subscribe, Unsubscribe, Want
+
+
+@dataclass(slots=True)
+class Source:
+    stream: str
+    readers: tuple[str, ...]
+    outlet: Outlet = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.outlet = Outlet(self.stream, self.readers)
+
+    def handle(self, event: Event, now: float) -> list[Effect]:
+        return list(self._take(event))
+
+    def _take(self, event: Event) -> Iterator[Effect]:
+        match event:
+            case Logged(bucket, content, closed):
+                if closed:
+                    assert bucket == self.outlet.frontier
+                    yield from self.outlet.give_stable([content])
+                else:
+                    coverage = Coverage.of([self.stream], bucket, Level.PARTIAL)
+                    yield from self.outlet.give_tentative(bucket, content, coverage, closed=False)
+            case Received(sender, Ping(acks, numbers)):
+                if self.stream in acks:
+                    self.outlet.acknowledged(sender, acks[self.stream])
+                yield from self._forget()
+                offer = Offer(State.STABLE, True, self.outlet.frontier, self.outlet.kept_from)
+                unknown = {s: number for s, number in numbers.items() if not self.outlet.holds(sender, number)}
+                yield Send(sender, Pong({self.stream: offer}, unknown))
+            case Received(sender, Subscribe() as message):
+                yield from self.outlet.subscribe(sender, message)
+            case Received(sender, Unsubscribe() as message):
+                self.outlet.unsubscribe(sender, message)
+            case Received(sender, Want() as message):
+                yield from self.outlet.want(sender, message)
+            case Disconnected(peer):
+                self.outlet.disconnected(peer)
+            case _:
+                pass
+
+    def _forget(self) -> Iterator[Effect]:
+        if self.outlet.forget(self.outlet.lowest_need):
+            yield Truncate(self.stream, self.outlet.kept_from)

@@ -1,0 +1,140 @@
+"""What the cores speak of: contents of buckets, versions, and what is said between cores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from auroral.dpc.coverage import Coverage
+from auroral.dpc.switching import Lane, Offer
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The rows of one bucket. The protocol looks at their number and hash alone; `rows` is for whoever runs it."""
+
+    hash: int
+    count: int
+    rows: Any = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe:
+    """`number` tells this subscription from earlier ones; stable buckets are wanted from `position` on.
+
+    Without a position: from the lowest one that was said to be needed. `tentative`: whether the subscriber holds tentative buckets
+    from there on (D32).
+    """
+
+    stream: str
+    number: int
+    lane: Lane
+    position: int | None
+    tentative: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribe:
+    stream: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stable:
+    """Final contents of the buckets from `begin` on; `held` as in `Tentative`, of the last of them."""
+
+    stream: str
+    number: int
+    begin: int
+    contents: tuple[Content, ...]
+    held: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tentative:
+    """What a bucket holds so far; `closed` where no more is to come before it is corrected.
+
+    `held` is the longest time that anything in it was held back on its way, `coverage` what of the sources is in it.
+    """
+
+    stream: str
+    number: int
+    bucket: int
+    content: Content
+    closed: bool
+    held: float
+    coverage: Coverage
+
+
+@dataclass(frozen=True, slots=True)
+class Confirm:
+    """The tentative contents that were sent of these buckets are final."""
+
+    stream: str
+    number: int
+    begin: int
+    hashes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """The subscriber does not hold what was confirmed: stable buckets again from here."""
+
+    stream: str
+    number: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """The lowest bucket of a stream that may still be asked for, if the reader and all behind it lose everything but what the last
+    of them, the clients, have (L71: any number of failures at any levels).
+
+    `reserve` is the time that the reader and those behind it may take from a bucket to their outputs.
+    """
+
+    need: int
+    reserve: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """How are you? With what is still needed of the streams that are read there, and the subscriptions that are thought to hold."""
+
+    acks: Mapping[str, Ack]
+    numbers: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Pong:
+    """`unknown`: subscriptions that the asker named and that do not hold here."""
+
+    offers: Mapping[str, Offer]
+    unknown: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """May I correct, and will you keep answering for so many seconds?"""
+
+    number: int
+    lease: float
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What was promised is not needed any more."""
+
+
+Message = Subscribe | Unsubscribe | Stable | Tentative | Confirm | Want | Ping | Pong | Ask | Grant | Refuse | Release

@@ -1,0 +1,75 @@
+"""A fast stand-in for the evaluation of queries.
+
+Contract: rows are integers, and each output bucket is an exact function of the input buckets within the horizon of its query. An
+aggregate's or join's row is a fingerprint of all rows that it was computed from, so that output made from anything but the right
+versions differs. Which buckets a query reads, and what it cannot do without, is as for real boxes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from auroral.dpc.events import Evaluate
+from auroral.dpc.sunion import OutputSpec
+from auroral.dpc.values import Content
+
+_PRIME, _MASK = 1_099_511_628_211, (1 << 61) - 1
+
+
+def fingerprint(*numbers: int) -> int:
+    found = 14_695_981_039_346_656_037 & _MASK
+    for number in numbers:
+        found = ((found ^ (number & _MASK)) * _PRIME) & _MASK
+    return found
+
+
+def content(rows: tuple[int, ...]) -> Content:
+    return Content(fingerprint(*rows), len(rows), rows)
+
+
+class Kind(StrEnum):
+    UNION = "union"
+    FILTER = "filter"
+    WINDOW = "window"
+    JOIN = "join"
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    name: str
+    kind: Kind
+    inputs: tuple[str, ...]
+    horizon: int = 1
+
+    @property
+    def stream(self) -> str:
+        return f"{self.name}.out"
+
+    def output(self, readers: tuple[str, ...]) -> OutputSpec:
+        groups = [{name} for name in self.inputs] if self.kind is Kind.JOIN else [set(self.inputs)]
+        required = tuple(frozenset(group) for group in groups)
+        return OutputSpec(self.stream, dict.fromkeys(self.inputs, self.horizon), required, readers)
+
+    def evaluate(self, asked: Evaluate) -> Mapping[str, tuple[Content, ...]]:
+        buckets = range(asked.begin, asked.end)
+        return {self.stream: tuple(content(self.bucket(asked.view, bucket)) for bucket in buckets)}
+
+    def bucket(self, view: Mapping[str, Mapping[int, Content]], bucket: int) -> tuple[int, ...]:
+        match self.kind:
+            case Kind.UNION:
+                return tuple(sorted(row for name in self.inputs for row in _rows(view[name], bucket)))
+            case Kind.FILTER:
+                return tuple(row for name in self.inputs for row in _rows(view[name], bucket) if row % 3)
+            case Kind.WINDOW | Kind.JOIN:
+                read = range(max(0, bucket - self.horizon + 1), bucket + 1)
+                sides = [tuple(row for b in read for row in _rows(view[name], b)) for name in self.inputs]
+                if self.kind is Kind.JOIN and not all(sides):
+                    return ()
+                return (fingerprint(*(number for side in sides for number in (len(side), *side))),)
+
+
+def _rows(view: Mapping[int, Content], bucket: int) -> tuple[int, ...]:
+    found = view.get(bucket)
+    return () if found is None else found.rows

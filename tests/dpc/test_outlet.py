@@ -1,0 +1,123 @@
+"""What readers of an output are sent (SOutput: D32, D34, D36, D53-D56, D64, D69)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from auroral.dpc.coverage import NOTHING
+from auroral.dpc.events import Effect, Report, Send
+from auroral.dpc.outlet import Outlet
+from auroral.dpc.switching import Lane
+from auroral.dpc.values import Ack, Confirm, Content, Message, Stable, Subscribe, Tentative, Unsubscribe, Want
+
+
+def rows(*hashes: int) -> tuple[Content, ...]:
+    return tuple(Content(hash, 1) for hash in hashes)
+
+
+def outlet(*hashes: int) -> Outlet:
+    found = Outlet("s", ("a", "b"))
+    list(found.give_stable(rows(*hashes)))
+    return found
+
+
+def sent(effects: Iterable[Effect]) -> list[tuple[str, Message]]:
+    return [(effect.to, effect.message) for effect in effects if isinstance(effect, Send)]
+
+
+def subscribed(
+    found: Outlet, reader: str, position: int | None, lane: Lane = Lane.BOTH, number: int = 1
+) -> list[Message]:
+    return [message for _, message in sent(found.subscribe(reader, Subscribe("s", number, lane, position, True)))]
+
+
+def test_a_reader_gets_all_from_its_position_on():
+    found = outlet(10, 11, 12)
+    assert subscribed(found, "a", 1) == [Stable("s", 1, 1, rows(11, 12))]
+    assert sent(found.give_stable(rows(13))) == [("a", Stable("s", 1, 3, rows(13)))]
+    found.unsubscribe("a", Unsubscribe("s", 99))
+    assert sent(found.give_stable(rows(14))), "another subscription's end is not its own"
+    found.unsubscribe("a", Unsubscribe("s", 1))
+    assert not sent(found.give_stable(rows(15)))
+
+
+def test_who_is_ahead_waits():
+    """D34."""
+    found = outlet(10)
+    assert subscribed(found, "a", 3) == []
+    assert not sent(found.give_stable(rows(11, 12)))
+    assert sent(found.give_stable(rows(13))) == [("a", Stable("s", 1, 3, rows(13)))]
+
+
+def test_the_fresh_lane_has_nothing_of_before():
+    """D36."""
+    found = outlet(10, 11)
+    assert subscribed(found, "a", 0, Lane.FRESH) == []
+    assert sent(found.give_tentative(2, *rows(20), NOTHING)) == [
+        ("a", Tentative("s", 1, 2, *rows(20), True, 0.0, NOTHING))
+    ]
+    assert not sent(found.give_stable(rows(12))), "it is not new any more"
+    assert sent(found.give_stable(rows(13))) == [("a", Stable("s", 1, 3, rows(13)))]
+
+
+def test_three_readers_at_different_points_get_different_corrections():
+    """D54, D64: each what it lacks, and a confirmation where it holds the right rows already."""
+    found = Outlet("s", ("a", "b", "c"))
+    subscribed(found, "a", 0)
+    list(found.give_tentative(0, *rows(20), NOTHING))
+    subscribed(found, "b", 0)
+    list(found.give_tentative(1, *rows(21), NOTHING))
+    subscribed(found, "c", 0, Lane.CORRECT)
+    assert sent(found.give_stable(rows(20, 21, 22))) == [
+        ("a", Confirm("s", 1, 0, (20, 21))),
+        ("a", Stable("s", 1, 2, rows(22))),
+        ("b", Stable("s", 1, 0, rows(20))),
+        ("b", Confirm("s", 1, 1, (21,))),
+        ("b", Stable("s", 1, 2, rows(22))),
+        ("c", Stable("s", 1, 0, rows(20, 21, 22))),
+    ]
+
+
+def test_who_holds_another_version_is_sent_the_rows():
+    found = Outlet("s", ("a",))
+    subscribed(found, "a", 0)
+    list(found.give_tentative(0, *rows(20), NOTHING))
+    assert sent(found.give_stable(rows(20, 21))) == [
+        ("a", Confirm("s", 1, 0, (20,))),
+        ("a", Stable("s", 1, 1, rows(21))),
+    ]
+    assert sent(found.want("a", Want("s", 1, 0))) == [("a", Stable("s", 1, 0, rows(20, 21)))]
+    assert not sent(found.want("a", Want("s", 7, 0))), "of another subscription"
+
+
+def test_a_lane_that_changes_keeps_what_is_known_of_the_reader():
+    found = Outlet("s", ("a",))
+    subscribed(found, "a", 0, Lane.FRESH)
+    list(found.give_tentative(0, *rows(20), NOTHING))
+    list(found.give_stable(rows(20)))
+    assert subscribed(found, "a", 0, Lane.BOTH, number=2) == [Confirm("s", 2, 0, (20,))]
+    found.disconnected("a")
+    assert subscribed(found, "a", 0, Lane.BOTH, number=3) == [Stable("s", 3, 0, rows(20))], "nothing is known of it"
+
+
+def test_nothing_is_forgotten_that_a_replica_of_a_reader_needs():
+    """D69: also if it does not read from here."""
+    found = outlet(*range(10))
+    found.acknowledged("a", Ack(8, 0.0))
+    assert found.lowest_need == 0, "b was not heard of"
+    found.acknowledged("b", Ack(4, 0.0))
+    assert found.lowest_need == 4
+    found.acknowledged("b", Ack(3, 0.0))
+    assert found.lowest_need == 4, "a need never goes back"
+    assert found.forget(4) and not found.forget(4)
+    assert sorted(found.kept) == list(range(4, 10))
+    assert list(found.subscribe("a", Subscribe("s", 1, Lane.BOTH, 3, False))) == [
+        Report("asked for what is not kept", "s")
+    ]
+
+
+def test_who_lost_everything_begins_with_what_it_needs():
+    found = outlet(*range(10))
+    found.acknowledged("a", Ack(5, 0.0))
+    assert subscribed(found, "a", None) == [Stable("s", 1, 5, ()), Stable("s", 1, 5, rows(*range(5, 10)))]
+    assert subscribed(found, "b", None) == [Stable("s", 1, 0, ()), Stable("s", 1, 0, rows(*range(10)))]

@@ -1,0 +1,110 @@
+"""Versions of buckets as they come to an input (D16, D48, D59, D60)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from auroral.dpc.coverage import NOTHING, Coverage, Level
+from auroral.dpc.events import Effect, Report, Send
+from auroral.dpc.port import Port
+from auroral.dpc.settings import Settings
+from auroral.dpc.states import State
+from auroral.dpc.switching import Lane, Offer
+from auroral.dpc.values import Confirm, Content, Stable, Subscribe, Tentative, Unsubscribe, Want
+
+SETTINGS = Settings(bucket=0.5, bound=5)
+
+
+def port() -> Port:
+    found = Port("s", ("a", "b"), SETTINGS, ("x",))
+    list(found.switch({"a": Offer(State.STABLE), "b": Offer(State.STABLE)}))
+    return found
+
+
+def stable(begin: int, *hashes: int) -> Stable:
+    return Stable("s", 1, begin, tuple(Content(hash, 1) for hash in hashes))
+
+
+def tentative(bucket: int, hash: int, held: float = 0.0, closed: bool = True) -> Tentative:
+    return Tentative("s", 1, bucket, Content(hash, 1), closed, held, NOTHING)
+
+
+def all_of(effects: Iterator[Effect]) -> list[Effect]:
+    return list(effects)
+
+
+def test_stable_takes_the_place_of_tentative_and_stays():
+    found = port()
+    all_of(found.take_tentative("a", tentative(0, 20), 1.0))
+    assert found.best(0) == Content(20, 1) and found.frontier == 0
+    all_of(found.take_stable(stable(0, 10), 1.1))
+    assert found.best(0) == Content(10, 1) and found.frontier == 1
+    assert all_of(found.take_tentative("a", tentative(0, 21), 1.2)) == [Report("tentative after stable", "s")]
+    assert all_of(found.take_stable(stable(0, 10), 1.3)) == [Report("stable again", "s")]
+    assert found.best(0) == Content(10, 1)
+
+
+def test_stable_buckets_that_are_ahead_wait_for_those_between():
+    found = port()
+    all_of(found.take_stable(stable(2, 12), 1.0))
+    assert (found.frontier, found.best(2)) == (0, Content(12, 1))
+    all_of(found.take_stable(stable(0, 10, 11), 1.0))
+    assert found.frontier == 3
+
+
+def test_what_is_confirmed_is_stable_and_another_version_is_asked_for():
+    found = port()
+    all_of(found.take_tentative("a", tentative(0, 20), 1.0))
+    all_of(found.take_tentative("a", tentative(1, 21), 1.0))
+    assert all_of(found.take_confirm("a", Confirm("s", 1, 0, (20, 99)), 1.1)) == [Send("a", Want("s", 1, 1))]
+    assert found.frontier == 1
+
+
+def test_the_time_of_a_bucket_runs_from_what_passes_it_less_what_it_was_held():
+    found = port()
+    all_of(found.take_tentative("a", tentative(2, 22, held=0.4), 1.0))
+    assert found.origin == {0: 0.6, 1: 0.6, 2: 0.6}
+    all_of(found.take_tentative("a", tentative(1, 21), 1.1))
+    assert found.origin[1] == 0.6
+
+
+def test_coverage_of_what_is_there():
+    found = port()
+    all_of(found.take_stable(stable(0, 10), 1.0))
+    given = Coverage.of(["x"], 1, Level.PARTIAL)
+    all_of(found.take_tentative("a", Tentative("s", 1, 1, Content(1, 1), False, 0.0, given), 1.0))
+    assert [found.coverage(b).level("x") for b in range(3)] == [Level.COMPLETE, Level.PARTIAL, Level.MISSING]
+    assert not found.closed(1), "more may come"
+
+
+def test_switching_names_what_is_held():
+    """D32, D33: the next replica goes on where the last one stopped."""
+    found = port()
+    all_of(found.take_stable(stable(0, 10, 11), 1.0))
+    all_of(found.take_tentative("a", tentative(2, 22), 1.0))
+    effects = all_of(found.switch({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABLE)}))
+    assert effects == [Send("a", Unsubscribe("s", 1)), Send("b", Subscribe("s", 2, Lane.BOTH, 2, True))]
+    assert found.serves("b", 2) and not found.serves("a", 1)
+    assert all_of(found.switch({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABLE)})) == []
+
+
+def test_corrections_in_the_background():
+    """D59: what is new from one replica, corrections from another; from one that gives both, in one subscription."""
+    found = port()
+    effects = all_of(found.switch({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABILIZATION)}))
+    assert effects == [
+        Send("b", Subscribe("s", 2, Lane.CORRECT, 0, False)),
+    ]
+    effects = all_of(found.switch({"a": Offer(State.FAILURE), "b": Offer(State.STABILIZATION, fresh=True)}))
+    assert effects == [Send("a", Unsubscribe("s", 1)), Send("b", Subscribe("s", 3, Lane.BOTH, 0, False))]
+
+
+def test_silence_is_a_failure_and_boundaries_without_rows_are_none():
+    """D27."""
+    found, healthy = port(), {"a": Offer(State.STABLE), "b": Offer(State.STABLE)}
+    for bucket in range(20):
+        all_of(found.take_stable(stable(bucket, 0), bucket * 0.5))
+        assert not found.failed(healthy, bucket * 0.5 + 0.4)
+    assert not found.failed(healthy, 9.5 + 1.5)
+    assert found.failed(healthy, 9.5 + 1.6)
+    assert found.failed({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABLE)}, 9.6)

@@ -1,0 +1,119 @@
+"""Replicas take turns at correcting (D57), also where messages are lost, partners die and three ask in a circle."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+import pytest
+
+from auroral.dpc.events import Send
+from auroral.dpc.stagger import RETRY, Stagger
+from auroral.dpc.values import Ask, Grant, Refuse, Release
+
+
+def three() -> dict[str, Stagger]:
+    names = ("a", "b", "c")
+    return {name: Stagger(name, tuple(other for other in names if other != name)) for name in names}
+
+
+def only(effects: Iterable[Send]) -> Send:
+    (found,) = effects
+    return found
+
+
+def test_a_turn_is_granted_for_a_lease_and_given_back():
+    a, b = Stagger("a", ("b",)), Stagger("b", ("a",))
+    assert only(a.want(0.0, ["b"])) == Send("b", Ask(1, 5.0))
+    assert not a.may_correct(0.0, ["b"])
+    assert only(b.ask("a", Ask(1, 5.0), False, 0.1)) == Send("a", Grant(1))
+    assert not list(a.grant("b", Grant(1), 0.2))
+    assert a.may_correct(4.9, ["b"]) and not a.may_correct(5.0, ["b"]), "counted from when it was asked for"
+    assert list(b.want(0.3, ["a"])) == [] and not b.may_correct(0.3, ["a"]), "it promised"
+    assert only(a.done()) == Send("b", Release())
+    b.release("a")
+    assert only(b.want(0.4, ["a"])) == Send("a", Ask(1, 5.0))
+
+
+def test_who_corrects_refuses_and_of_two_that_want_the_first_by_name_goes_first():
+    a, b = Stagger("a", ("b",)), Stagger("b", ("a",))
+    list(a.want(0.0, ["b"]))
+    list(b.want(0.0, ["a"]))
+    assert only(a.ask("b", Ask(1, 5.0), False, 0.1)) == Send("b", Refuse(1))
+    assert only(b.ask("a", Ask(1, 5.0), False, 0.1)) == Send("a", Grant(1))
+    assert only(Stagger("z", ("a",)).ask("a", Ask(1, 5.0), True, 0.1)) == Send("a", Refuse(1))
+
+
+def test_a_long_correction_renews_its_turn():
+    a, b = Stagger("a", ("b",)), Stagger("b", ("a",))
+    list(a.want(0.0, ["b"]))
+    list(b.ask("a", Ask(1, 5.0), False, 0.0))
+    list(a.grant("b", Grant(1), 0.1))
+    assert list(a.want(1.0, ["b"])) == []
+    assert only(a.want(3.0, ["b"])) == Send("b", Ask(2, 5.0))
+    list(b.want(3.0, ["a"]))
+    assert only(b.ask("a", Ask(2, 5.0), False, 3.1)) == Send("a", Grant(2)), "it goes on being promised"
+    list(a.grant("b", Grant(2), 3.2))
+    assert a.may_correct(7.9, ["b"])
+
+
+def test_asked_in_a_circle_nobody_is_bound_for_nothing():
+    """A to B, B to C, C to A: B promised A, so that C's grant to B is given back at once."""
+    each = three()
+    asks = {n: only(each[n].want(0.0, [to])) for n, to in (("a", "b"), ("b", "c"), ("c", "a"))}
+    answers = {n: list(each[send.to].ask(n, send.message, False, 0.1)) for n, send in asks.items()}
+    assert answers["a"] == [Send("a", Grant(1))] and answers["b"] == [Send("b", Grant(1))]
+    assert answers["c"] == [Send("c", Refuse(1))]
+    list(each["a"].grant("b", Grant(1), 0.2))
+    assert only(each["b"].grant("c", Grant(1), 0.2)) == Send("c", Release())
+    assert each["a"].may_correct(0.3, "bc") and not each["b"].may_correct(0.3, "ac")
+
+
+def test_who_reaches_nobody_goes_ahead():
+    lone = Stagger("a", ("b", "c"))
+    assert list(lone.want(0.0, [])) == []
+    assert lone.may_correct(0.0, [])
+    assert not lone.may_correct(0.0, ["b"])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_at_every_moment_one_keeps_answering_and_all_come_to_their_turn(seed):
+    """Messages are late, lost and out of date; leases end. At most two of three correct, and none waits for ever."""
+    draw, each, now = random.Random(seed), three(), 0.0
+    pending: list[tuple[float, str, Send]] = []
+    left = dict.fromkeys(each, 3.0)
+    while any(left.values()) and now < 120:
+        now = round(now + 0.1, 1)
+        for due, sender, send in sorted((p for p in pending if p[0] <= now), key=lambda p: p[0]):
+            pending.remove((due, sender, send))
+            to = each[send.to]
+            correcting = left[send.to] > 0 and to.may_correct(now, set(each) - {send.to})
+            match send.message:
+                case Ask() as message:
+                    given = list(to.ask(sender, message, correcting, now))
+                case Grant() as message:
+                    given = list(to.grant(sender, message, now))
+                case Refuse() as message:
+                    given = []
+                    to.refuse(sender, message)
+                case _:
+                    given = []
+                    to.release(sender)
+            _post(draw, pending, now, send.to, given)
+        at_work = [n for n in each if left[n] > 0 and each[n].may_correct(now, set(each) - {n})]
+        assert len(at_work) < 3
+        for name in at_work:
+            left[name] = max(0.0, round(left[name] - 0.1, 1))
+        for name, stagger in each.items():
+            others = set(each) - {name}
+            _post(draw, pending, now, name, stagger.want(now, others) if left[name] > 0 else stagger.done())
+    assert not any(left.values()), f"after {now} s, {left} is left"
+    assert RETRY > 0
+
+
+def _post(
+    draw: random.Random, pending: list[tuple[float, str, Send]], now: float, sender: str, sends: Iterable[Send]
+) -> None:
+    for send in sends:
+        if draw.random() < 0.8:
+            pending.append((now + draw.choice((0.1, 0.2, 0.9)), sender, send))

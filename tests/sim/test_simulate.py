@@ -1,0 +1,164 @@
+"""Random schedules of failures keep every guarantee; a protocol that is broken does not (D76-D81)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from auroral.dpc.outlet import Outlet
+from auroral.dpc.settings import Settings
+from auroral.dpc.sunion import SUnion
+from auroral.sim.faults import parse, text
+from auroral.sim.invariants import INVARIANTS, observed
+from auroral.sim.scenario import Scenario, random_scenario
+from auroral.sim.simulate import shrunk, simulate
+from auroral.sim.standin import Kind, Query
+
+pytestmark = pytest.mark.slow
+
+SEEDS = (1, 15, 31)
+"""Each found something when it was first run."""
+
+
+def chain(schedule: str, seconds: float = 50, **settings: float) -> Scenario:
+    """Two sources, united, filtered and put into windows, each on two nodes."""
+    queries = (
+        Query("u", Kind.UNION, ("s", "t")),
+        Query("f", Kind.FILTER, ("u.out",)),
+        Query("w", Kind.WINDOW, ("f.out",), 3),
+    )
+    given = Settings(**{"bucket": 0.5, "bound": 3.0, **settings})
+    scenario = Scenario(7, ("s", "t"), queries, {"u": 2, "f": 2, "w": 2}, given, seconds)
+    return replace(scenario, faults=parse(schedule, scenario.hosts))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_failures(seed):
+    outcome = simulate(random_scenario(seed))
+    assert not outcome.violations, str(outcome)
+    assert outcome.events > 10_000
+
+
+def test_without_failures_nothing_is_tentative():
+    outcome = simulate(chain(""))
+    assert (outcome.violations, outcome.tentative) == ((), 0)
+    assert outcome.worst_delay < 0.05
+
+
+def test_a_source_that_is_away_is_done_without_and_corrected():
+    """D75."""
+    outcome = simulate(chain("at 5s silence t; at 15s resume t"))
+    assert not outcome.violations, str(outcome)
+    assert outcome.tentative >= 10
+    assert 0.8 < outcome.worst_delay < 1
+
+
+def test_a_short_failure_gives_nothing_tentative():
+    """D38."""
+    outcome = simulate(chain("at 5s silence t; at 7s resume t"))
+    assert (outcome.violations, outcome.tentative) == ((), 0)
+
+
+@pytest.mark.parametrize(
+    "lost", ["crash ua; at 15s restart ua", "cut ua; at 15s heal ua", "cut s-ua; at 15s heal s-ua"]
+)
+def test_one_replica_lost_is_masked(lost):
+    """D33: the client sees only what is stable, and hardly later."""
+    outcome = simulate(chain(f"at 5s {lost}"))
+    assert (outcome.violations, outcome.tentative) == ((), 0), str(outcome)
+    assert outcome.worst_delay < 0.7
+
+
+def test_all_replicas_lost_one_after_the_other():
+    """D68: what is needed to begin again is kept by those before them."""
+    outcome = simulate(chain("at 5s crash fa; at 8s restart fa; at 12s crash fb; at 14s restart fb"))
+    assert not outcome.violations, str(outcome)
+
+
+LOST = {
+    "each replica after the other, while the client is away": "at 5s cut c; at 10s crash fa; at 12s restart fa; at 14s crash fb; "
+    "at 16s restart fb; at 18s crash wa; at 20s restart wa; at 22s crash wb; at 24s restart wb; at 28s heal c",
+    "two levels at once (k = 2)": "at 5s cut c; at 10s crash fa; at 10s crash fb; at 10s crash wa; at 10s crash wb; at 12s restart fa; "
+    "at 12s restart fb; at 12s restart wa; at 12s restart wb; at 16s heal c",
+    "one that is read has less than another": "at 5s cut c; at 10s crash fb; at 12s restart fb; at 14s crash wa; at 16s restart wa; "
+    "at 20s heal c",
+    "acks that reached one replica only": "at 4s cut ua-fa; at 12s silence t; at 15s crash fa; at 16s heal ua-fa; at 16s cut ub-fa; "
+    "at 17s restart fa; at 20s heal ub-fa; at 20.5s cut ua; at 22s resume t; at 30s heal ua",
+    "restarted during a failure": "at 5s silence t; at 10s crash fa; at 12s restart fa; at 16s crash fb; at 30s restart fb; "
+    "at 34s resume t",
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_nothing_is_lost_for_good(name):
+    """D68, D69."""
+    outcome = simulate(chain(LOST[name], seconds=60))
+    assert not outcome.violations, str(outcome)
+
+
+def test_stable_output_grows_while_an_input_is_always_down():
+    """D81: the failures take turns, and overlap."""
+    turns = "; ".join(
+        f"at {begin}s silence {source}; at {begin + 7}s resume {source}"
+        for begin, source in zip(range(5, 55, 5), "ts" * 5, strict=True)
+    )
+    run = observed(chain(turns, seconds=90))
+    stable = [one.at for one in run.deliveries["w.out"] if one.stable]
+    assert max(after - before for before, after in pairwise(stable)) < 15
+    assert not [found for check in INVARIANTS for found in check(run)]
+
+
+def test_the_bound_holds_for_failures_at_two_depths():
+    """DESIGN's bound: what was held back at one depth counts at the next."""
+    queries = (Query("u", Kind.UNION, ("s", "t")), Query("v", Kind.UNION, ("u.out", "z")))
+    settings = Settings(bucket=0.5, bound=3.0)
+    scenario = Scenario(7, ("s", "t", "z"), queries, {"u": 2, "v": 2}, settings, 60)
+    schedule = "at 5.2s silence t; at 5.2s silence z; at 7.5s resume t; at 20s resume z"
+    outcome = simulate(replace(scenario, faults=parse(schedule, scenario.hosts)))
+    assert not outcome.violations, str(outcome)
+
+
+def test_without_a_bound_there_is_never_anything_tentative():
+    """D45."""
+    outcome = simulate(chain("at 5s silence t; at 15s resume t", bound=float("inf")))
+    assert (outcome.violations, outcome.tentative) == ((), 0)
+
+
+def test_the_same_seed_gives_the_same_run():
+    runs = [observed(chain("at 5s silence t; at 9s crash fa; at 15s resume t; at 16s restart fa")) for _ in range(2)]
+    assert runs[0].deliveries == runs[1].deliveries
+
+
+DEADLINE, RANGE = SUnion._deadline, SUnion.stable_range.fget
+BROKEN = {
+    "never tentative": (SUnion, "tentative_range", lambda *_: None),
+    "a second too late": (SUnion, "_deadline", lambda self, b: (d := DEADLINE(self, b)) and d + 1),
+    "final too early": (
+        SUnion,
+        "stable_range",
+        property(lambda self: (r := RANGE(self)) and (r[0], r[1] + (r[0] > 5))),
+    ),
+    "forgets what is needed": (Outlet, "lowest_need", property(lambda self: self.frontier)),
+    "a bucket too few is kept": (SUnion, "reads_from", lambda self, name, bucket: bucket),
+}
+HARD = "at 5s silence t; at 10s crash fa; at 13s restart fa; at 15s resume t; at 17s cut wb; at 20s heal wb"
+
+
+def test_a_hard_schedule():
+    assert not simulate(chain(HARD)).violations
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_protocol_is_found(name, monkeypatch):
+    """A simulator that catches nothing proves nothing."""
+    owner, method, instead = BROKEN[name]
+    monkeypatch.setattr(owner, method, instead)
+    assert simulate(chain(HARD)).violations
+
+
+def test_a_failing_schedule_is_made_short(monkeypatch):
+    monkeypatch.setattr(SUnion, "tentative_range", lambda *_: None)
+    found = shrunk(chain(HARD), lambda scenario: bool(simulate(scenario).violations))
+    assert text(found.faults) == "at 5s silence t; at 15s resume t"
