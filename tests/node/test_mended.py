@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pyspark.sql.functions import udf
+from pyspark.sql.functions import col, udf
 from pyspark.sql.types import IntegerType
 
 import auroral
@@ -61,6 +61,30 @@ def begun(folder: Path) -> None:
     runner.sources["s0"].take(rows(1.5, 2.5, 3.5), 0)
     runner.request_stop()
     runner.run()
+
+
+def test_what_cannot_be_stored_any_more_goes_on_as_it_was_stored(tmp_path: Path) -> None:
+    """As Spark's udf, once it was called in the same process."""
+    held: list[Any] = []
+    diagram = checked(lambda df: df if held else df.where("v > 1"))
+    RunFolder.claim(tmp_path / "run", diagram, {}, {}, False).close()
+    stored = (tmp_path / "run/diagram.pickle").read_bytes()
+    with pytest.MonkeyPatch.context() as patch:
+
+        def refuse(_: Checked) -> bytes:
+            raise RunFolderError("cannot be stored")
+
+        patch.setattr(storeddiagram, "pickled", refuse)
+        RunFolder.claim(tmp_path / "run", diagram, {}, {}, False).close()
+    assert (tmp_path / "run/diagram.pickle").read_bytes() == stored
+
+
+@pytest.mark.spark
+def test_columns_that_a_function_holds_count(spark: Any) -> None:
+    def words(column: Any) -> str:
+        return function_words(checked(lambda df: df.where(column)))
+
+    assert words(col("v") > 3) == words(col("v") > 3) != words(col("v") > 4)
 
 
 def test_a_mended_function_is_stored_with_the_stime_from_which_it_holds(tmp_path: Path) -> None:

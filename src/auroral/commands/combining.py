@@ -59,7 +59,7 @@ def _difference(box: CheckedBox, function: TypedAggregate, random: Random) -> Pr
     try:
         # As text, NaN equals itself and -0.0 is not 0.0.
         whole, combined = repr(_counted(function, rows).result()), repr(_in_parts(function, parts).result())
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise AuroralError(
             f"trying out aggregate {function.function!r} of box {box.box.name!r} stops with"
             f" {type(error).__name__}: {error}\n"

@@ -105,8 +105,9 @@ class _Walk:
             yield from self._of(value.func, module)
         elif isinstance(value, Field):
             yield from self._each(module, *(getattr(value, name) for name in Field.__slots__))
-        elif kind.__module__.startswith("pyspark.") and hasattr(value, "func"):
-            # Spark's udf: once it was called it holds on to Spark, and cannot be pickled any more.
+        elif kind.__module__.startswith("pyspark.") and "func" in getattr(value, "__dict__", {}):
+            # Spark's udf: once it was called it holds on to Spark, and cannot be pickled any more. (A Column has any attribute
+            # that is asked for.)
             yield from self._each(module, value.func, value._returnType)
         elif isinstance(value, tuple | list):
             yield from self._each(module, *value)

@@ -80,7 +80,8 @@ def renew(path: Path, checked: Checked, functions: str, frontier: int | None) ->
     try:
         if known == now:
             # Even so: the diagram there may be another one, where this was interrupted before and a mend was taken back.
-            replace_file(path / _PICKLE, pickled(checked))
+            if (same := _as_before(checked, kept)) is not None:
+                replace_file(path / _PICKLE, same)
             kept.unlink(missing_ok=True)
             return
         if not kept.exists():
@@ -90,6 +91,15 @@ def renew(path: Path, checked: Checked, functions: str, frontier: int | None) ->
         replace_file(path / _REPLACED, json.dumps(noted, indent=1).encode())
     except OSError as error:
         raise storage_error(error, "the mended diagram", path / _PICKLE) from error
+
+
+def _as_before(checked: Checked, kept: Path) -> bytes | None:
+    """The diagram as it is to be stored; None where what is there already has to do."""
+    try:
+        return pickled(checked)
+    except RunFolderError:
+        # A function that was stored once may hold on to Spark since, as a udf does that was called.
+        return kept.read_bytes() if kept.exists() else None
 
 
 def replaced_notes(path: Path) -> list[str]:
