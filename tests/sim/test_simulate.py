@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from statistics import median
 
 import pytest
 
 from auroral.dpc.outlet import Outlet
-from auroral.dpc.settings import Settings
+from auroral.dpc.settings import Policy, Settings
 from auroral.dpc.sunion import SUnion
 from auroral.sim.faults import parse, text
 from auroral.sim.invariants import INVARIANTS, observed
@@ -22,7 +23,7 @@ SEEDS = (1, 15, 31)
 """Each found something when it was first run."""
 
 
-def chain(schedule: str, seconds: float = 50, **settings: float) -> Scenario:
+def chain(schedule: str, seconds: float = 50, **settings: object) -> Scenario:
     """Two sources, united, filtered and put into windows, each on two nodes."""
     queries = (
         Query("u", Kind.UNION, ("s", "t")),
@@ -118,6 +119,34 @@ def test_the_bound_holds_for_failures_at_two_depths():
     schedule = "at 5.2s silence t; at 5.2s silence z; at 7.5s resume t; at 20s resume z"
     outcome = simulate(replace(scenario, faults=parse(schedule, scenario.hosts)))
     assert not outcome.violations, str(outcome)
+
+
+AWAY = "at 5s silence t; at 15s resume t"
+
+
+def test_who_suspends_gives_nothing_tentative_and_breaks_the_bound():
+    """D41."""
+    outcome = simulate(chain(AWAY, while_failing=Policy.SUSPEND))
+    assert outcome.tentative == 0
+    assert {violation.split(":")[0] for violation in outcome.violations} == {"within_the_bound"}
+
+
+def test_who_delays_holds_every_bucket_and_who_processes_only_the_first():
+    """D41: both keep the bound."""
+    late = {}
+    for policy in (Policy.DELAY, Policy.PROCESS):
+        run = observed(chain(AWAY, while_failing=policy))
+        assert not [found for check in INVARIANTS for found in check(run)]
+        late[policy] = median(by for by, _ in list(run.lateness("w.out"))[14:26])
+    assert late[Policy.DELAY] > 2 and late[Policy.PROCESS] < 0.5
+
+
+def test_a_share_of_the_bound_for_each_node():
+    """D42: less is held back, and more is tentative."""
+    whole, divided = (simulate(chain("at 5s silence t; at 7s resume t", share=share)) for share in (None, 0.5))
+    assert whole.tentative == 0 < divided.tentative
+    assert not divided.violations
+    assert divided.worst_delay < 0.7
 
 
 def test_without_a_bound_there_is_never_anything_tentative():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from auroral.dpc.client import Client
 from auroral.dpc.events import Evaluate, Logged
@@ -191,8 +191,9 @@ def random_scenario(seed: int) -> Scenario:
         free.append(queries[-1].stream)
     settings = Settings(bucket=draw.choice((0.25, 0.5)), bound=draw.choice((2.5, 3.0, 5.0)))
     seconds = float(draw.randint(60, 120))
-    scenario = Scenario(seed, sources, tuple(queries), {q.name: draw.randint(2, 3) for q in queries}, settings, seconds)
-    return Scenario(seed, sources, tuple(queries), scenario.replicas, settings, seconds, random_faults(draw, scenario))
+    replicas = {query.name: draw.randint(2, 3) for query in queries}
+    calm = Scenario(seed, sources, tuple(queries), replicas, settings, seconds)
+    return replace(calm, faults=random_faults(draw, calm))
 
 
 def random_faults(draw: random.Random, scenario: Scenario) -> tuple[Fault, ...]:

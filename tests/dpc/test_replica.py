@@ -1,0 +1,66 @@
+"""A replica, fed with events: jobs that come to nothing, and buckets that an integrity constraint holds back."""
+
+from __future__ import annotations
+
+from auroral.dpc.coverage import AtLeast
+from auroral.dpc.events import Effect, Evaluate, Evaluated, Failed, Received, Report, Send, Started, Woken
+from auroral.dpc.replica import Replica, ReplicaSpec
+from auroral.dpc.settings import Settings
+from auroral.dpc.states import State
+from auroral.dpc.sunion import OutputSpec
+from auroral.dpc.switching import Offer
+from auroral.dpc.values import Content, Pong, Stable, Subscribe
+
+SETTINGS = Settings(bucket=0.5, bound=3.0)
+
+
+def replica(*constraints: AtLeast) -> Replica:
+    """A union of two sources, both heard of and subscribed to."""
+    output = OutputSpec("o", {"s": 1, "t": 1}, (frozenset("st"),), (), constraints)
+    found = Replica(ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, {"o": output}), SETTINGS)
+    found.handle(Started(), 0.0)
+    for source, stream in (("S", "s"), ("T", "t")):
+        effects = found.handle(Received(source, Pong({stream: Offer(State.STABLE)}, {})), 0.0)
+        assert any(isinstance(e, Send) and isinstance(e.message, Subscribe) and e.to == source for e in effects)
+    return found
+
+
+def given(found: Replica, stream: str, bucket: int, now: float) -> list[Effect]:
+    number = found.ports[stream].numbers[stream.upper()]
+    return found.handle(Received(stream.upper(), Stable(stream, number, bucket, (Content(bucket, 1),))), now)
+
+
+def jobs(effects: list[Effect]) -> list[Evaluate]:
+    return [effect for effect in effects if isinstance(effect, Evaluate)]
+
+
+def test_a_bucket_is_evaluated_once_all_inputs_have_it():
+    """D18."""
+    found = replica()
+    assert jobs(given(found, "s", 0, 0.5)) == []
+    (job,) = jobs(given(found, "t", 0, 0.6))
+    assert (job.begin, job.end, job.tentative) == (0, 1, False)
+    assert set(job.view) == {"s", "t"}
+
+
+def test_a_job_that_failed_is_begun_again_and_a_result_that_nobody_waits_for_is_nothing():
+    found = replica()
+    given(found, "s", 0, 0.5)
+    (job,) = jobs(given(found, "t", 0, 0.6))
+    effects = found.handle(Failed(job.job, "the executor is gone"), 0.7)
+    assert Report("job failed", "o") in effects
+    (again,) = jobs(effects)
+    assert (again.begin, again.end, again.job) == (0, 1, job.job + 1)
+    found.handle(Evaluated(job.job, {"o": (Content(9, 1),)}), 0.8)
+    assert found.outlets["o"].frontier == 0, "it was given up"
+    found.handle(Evaluated(again.job, {"o": (Content(9, 1),)}), 0.9)
+    assert found.outlets["o"].frontier == 1
+
+
+def test_a_bucket_without_enough_of_its_sources_is_held_back():
+    """ "Only if both sites are there": without the constraint it is given out tentatively in time."""
+    free, bound = replica(), replica(AtLeast(2, frozenset("st")))
+    for found in (free, bound):
+        given(found, "s", 0, 0.5)
+    assert [job.tentative for job in jobs(free.handle(Woken(), 4.0))] == [True]
+    assert jobs(bound.handle(Woken(), 4.0)) == []
