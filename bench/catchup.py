@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ROWS, BUCKETS = 5_000_000, 1_000
-STEADY, ENOUGH_SECONDS = 2, 90
+STEADY, ENOUGH_SECONDS = 6, 90
 """Each side is run until so many runs together were not 5 % shorter than those before; after so many seconds no further one is begun."""
 MOST_TIMES_OURS = 10
 """Structured Streaming is stopped when it has taken this many times as long as ours."""

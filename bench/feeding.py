@@ -18,6 +18,7 @@ from auroral.engine.edgelog import STABLE, Segment, parquet_segment
 from auroral.engine.evaluate import Engine
 from auroral.model.builder import DiagramBuilder
 from auroral.model.checking import check
+from auroral.model.parquet_layout import stored_layout
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,7 +65,7 @@ def one_bucket(engine: Engine, number: int, streams: Sequence[str], count: int, 
 
 
 def offer_file(engine: Engine, stream: str, table: pa.Table, path: Path, buckets: int) -> None:
-    pq.write_table(table, path, row_group_size=200_000)
+    pq.write_table(table, path, row_group_size=200_000, **stored_layout(table.schema))
     engine.offer(stream, parquet_segment(0, buckets * BUCKET, STABLE, [path]))
 
 

@@ -15,6 +15,7 @@ from auroral.edge.acknowledged import LOCK
 from auroral.edge.durable import lock, make_folder, storage_error, sync_folder, write_new
 from auroral.edge.records import DamagedSegment, Entry, Header, Torn, scan
 from auroral.model.errors import AuroralError
+from auroral.model.parquet_layout import stored_layout
 
 
 def claim(folder: Path) -> int:
@@ -85,7 +86,7 @@ def span(rows: pa.Table) -> tuple[int | None, int | None]:
 
 def write_parquet(path: Path, rows: pa.Table, header: Header) -> Header:
     sink = pa.BufferOutputStream()
-    pq.write_table(rows, sink)
+    pq.write_table(rows, sink, **stored_layout(rows.schema))
     content = memoryview(sink.getvalue())
     write_new(path, content)
     return replace(header, file=path.name, size=len(content), crc=zlib.crc32(content))

@@ -20,6 +20,7 @@ from auroral.engine.arrowrows import between, empty
 from auroral.engine.relations import Edge
 from auroral.engine.sqltext import STIME
 from auroral.model.errors import AuroralError
+from auroral.model.parquet_layout import stored_layout
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -211,9 +212,10 @@ class EdgeLog:
             self._held_bytes -= size
 
     def _spilled(self, edge: Edge, segment: Segment) -> Segment:
+        assert segment.table is not None
         path = self.new_path(edge)
         self.folder.mkdir(parents=True, exist_ok=True)
-        pq.write_table(segment.table, path)
+        pq.write_table(segment.table, path, **stored_layout(segment.table.schema))
         return replace(segment, table=None, files=((str(path), file_checksum(str(path))),))
 
 

@@ -15,6 +15,7 @@ from auroral.engine.arrowrows import as_declared, empty, tagged, untagged
 from auroral.engine.compile import Program, Step
 from auroral.engine.expression import USER_FUNCTION_PREFIX
 from auroral.engine.failures import guarded
+from auroral.engine.filelayout import spark_layout
 from auroral.engine.reached import result_type
 from auroral.engine.relations import Both, Edge, SliceEdge
 from auroral.engine.scans import StateEdge
@@ -222,7 +223,7 @@ class _Job:
 
     def written(self, edge: Edge, path: Path) -> list[Path]:
         frame = self.statement(_rows_of(edge))
-        frame.write.mode("overwrite").parquet(str(path))
+        frame.write.mode("overwrite").options(**spark_layout(edge.columns)).parquet(str(path))
         return sorted(path.glob("*.parquet"))
 
     def through_files(self, edge: Edge, path: Path) -> pa.Table:

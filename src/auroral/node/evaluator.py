@@ -16,6 +16,7 @@ from auroral.engine.arrowrows import canonical
 from auroral.engine.edgelog import STABLE, Segment, parquet_segment
 from auroral.engine.evaluate import SMALL, Engine
 from auroral.model.checking import Checked
+from auroral.model.parquet_layout import stored_layout
 from auroral.node.account import Counts
 from auroral.node.source import Source
 
@@ -99,7 +100,7 @@ class EngineEvaluator:
             return Segment(lo, hi, STABLE, rest.num_rows, rest)
         if rest.num_rows:
             files.append(self._path())
-            pq.write_table(rest, files[-1])
+            pq.write_table(rest, files[-1], **stored_layout(rest.schema))
         return parquet_segment(lo, hi, STABLE, files)
 
     def _linked(self, path: Path) -> Path:
