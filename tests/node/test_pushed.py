@@ -1,6 +1,7 @@
 """What may be pushed: rows in any iterable, pandas frames and numpy values; nothing is cut or guessed."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import auroral
 from auroral.edge.stamping import Stamper, StampError
 from auroral.model.diagram import Input
+from auroral.model.schema import schema
 from auroral.node.pushed import pushed_table
 
 
@@ -112,3 +114,26 @@ def test_missing_values_are_null(missing: Any) -> None:
 def test_whole_numbers_that_are_hardly_microseconds_are_refused(number: int) -> None:
     with pytest.raises(StampError, match="seconds, milliseconds or a date"):
         pushed_table(source(), [{"ts": number, "v": 1, "d": None}])
+
+
+BOREALIS = Input("readings", schema("sec int, siteid string"), any_case=True)
+
+
+def test_rows_for_borealis_files_name_fields_in_any_case() -> None:
+    rows = [{"Sec": 1, "SiteId": "a"}, {"sec": 2, "siteid": "b"}]
+    named = [{"sec": 1, "siteid": "a"}, {"sec": 2, "siteid": "b"}]
+    assert pushed_table(BOREALIS, rows).to_pylist() == named
+    assert pushed_table(BOREALIS, pa.Table.from_pylist(rows[:1])).to_pylist() == named[:1]
+    assert pushed_table(BOREALIS, pd.DataFrame(rows[:1])).to_pylist() == named[:1]
+
+
+@pytest.mark.parametrize("form", [list, pa.Table.from_pylist, pd.DataFrame])
+def test_two_spellings_of_one_field_are_refused(form: Callable[[list[dict[str, Any]]], Any]) -> None:
+    with pytest.raises(StampError, match="'SiteId' and 'siteid' are both the field 'siteid'"):
+        pushed_table(BOREALIS, form([{"sec": 1, "SiteId": "a", "siteid": "b"}]))
+
+
+def test_rows_for_python_diagrams_are_exact() -> None:
+    exact = replace(BOREALIS, any_case=False)
+    with pytest.raises(StampError, match="unknown field 'SiteId'"):
+        pushed_table(exact, [{"sec": 1, "SiteId": "a"}])

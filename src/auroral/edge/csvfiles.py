@@ -108,6 +108,7 @@ def _csv_header(record: Line, source: Source) -> list[str]:
             f"{source.file}: the header {what}\n    allowed: lines that end with a line feed, or carriage return and line feed\n"
             f"    next: write the line ends anew, for example tr '\\r' '\\n' < {source.file} > lines.csv"
         ) from error
+    names = source.declared(names)
     twice = sorted({name for name in names if names.count(name) > 1 and name in source.schema.names})
     if twice:
         raise InputError(

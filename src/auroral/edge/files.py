@@ -59,20 +59,22 @@ def read_batches(
     skip: int = 0,
     batch_rows: int = BATCH_ROWS,
     stdin: BinaryIO | None = None,
+    any_case: bool = False,
 ) -> Iterator[Batch]:
     """Batches of the rows of `path` behind its first `skip` rows, refused ones counted.
 
-    A file that cannot be read, or lacks a column, is refused here, before the first batch. For `-`, `stdin`
+    With `any_case`, columns are found by name in any case. A file that cannot be read, or lacks a column, is refused here, before the first batch. For `-`, `stdin`
     may stand in.
     """
     if str(path) == "-":
-        return _pipe_batches(stdin or sys.stdin.buffer, schema, batch_rows, skip)
+        source = Source("standard input", schema, any_case, live=True)
+        return _pipe_batches(stdin or sys.stdin.buffer, source, batch_rows, skip)
     path = Path(path)
     _must_be_readable(path)
     suffix = path.suffix.lower()
+    source = Source(str(path), schema, any_case)
     if path.is_dir() or suffix in PARQUET:
-        return _primed(parquet_batches(path, schema, batch_rows, skip))
-    source = Source(str(path), schema)
+        return _primed(parquet_batches(path, source, batch_rows, skip))
     if suffix in CSV:
         return _primed(csv_batches(_file_lines(path, batch_rows), source, skip))
     if suffix in JSON:
@@ -122,9 +124,8 @@ def _file_lines(path: Path, batch_rows: int) -> Iterator[list[Line]]:
         yield chunk
 
 
-def _pipe_batches(pipe: BinaryIO, schema: Schema, batch_rows: int, skip: int) -> Iterator[Batch]:
+def _pipe_batches(pipe: BinaryIO, source: Source, batch_rows: int, skip: int) -> Iterator[Batch]:
     chunks = _pipe_lines(pipe, batch_rows)
-    source = Source("standard input", schema, live=True)
     head: list[Line] = []
     for chunk in chunks:
         head += chunk

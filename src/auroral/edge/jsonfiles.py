@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from auroral.edge.batches import Batch
+from auroral.edge.columnnames import SameField, as_declared
 from auroral.edge.conversion import from_json
 from auroral.edge.refusals import Refused
 from auroral.edge.textfiles import BOM, Line, Source, finish
@@ -43,11 +44,18 @@ def _json_batch(records: list[Line], decoder: json.JSONDecoder, source: Source, 
         except (ValueError, RecursionError) as error:
             refused[index] = source.refuse_line(line, first + index, text, "JSON object", str(error))
             continue
-        if isinstance(value, dict):
-            good.append(index)
-            objects.append(value)
-        else:
+        if not isinstance(value, dict):
             refused[index] = source.refuse_line(line, first + index, text, "JSON object", type(value).__name__)
+            continue
+        if source.any_case:
+            # Row by row: each has its own names.
+            try:
+                value = dict(zip(as_declared(value, source.schema, any_case=True), value.values(), strict=True))
+            except SameField as error:
+                refused[index] = source.refuse_line(line, first + index, text, "row", str(error))
+                continue
+        good.append(index)
+        objects.append(value)
     if check_names and objects:
         _check_json_names(objects, source)
     arrow = source.arrow

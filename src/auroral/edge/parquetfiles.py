@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,22 +15,22 @@ from auroral.edge.conversion import from_arrow
 from auroral.edge.pyvalues import python_value
 from auroral.edge.refusals import Refused, shown
 from auroral.edge.textfiles import Source
-from auroral.model.schema import Field, Schema
+from auroral.model.schema import Field
 from auroral.model.types import Kind
 
 
-def parquet_batches(path: Path, schema: Schema, batch_rows: int, skip: int) -> Iterator[Batch]:
-    """All files are looked at before the first row is read from any."""
+def parquet_batches(path: Path, source: Source, batch_rows: int, skip: int) -> Iterator[Batch]:
+    """All files of `path` are looked at before the first row is read from any."""
     files = _files(path)
     for file in files:
-        _check(file, schema)
+        _check(file, replace(source, file=str(file)))
     row = 0
     for file in files:
         count = pq.read_metadata(file).num_rows
         if row + count <= skip:
             row += count
             continue
-        yield from _file_batches(file, schema, batch_rows, row, max(skip - row, 0))
+        yield from _file_batches(file, replace(source, file=str(file)), batch_rows, row, max(skip - row, 0))
         row += count
 
 
@@ -47,7 +48,7 @@ def _files(path: Path) -> list[Path]:
     return files
 
 
-def _check(file: Path, schema: Schema) -> None:
+def _check(file: Path, source: Source) -> None:
     try:
         found = pq.read_schema(file)
     except (pa.ArrowInvalid, OSError) as error:
@@ -56,9 +57,10 @@ def _check(file: Path, schema: Schema) -> None:
             "    allowed: a whole file; one that is still being written has no footer yet\n"
             "    next: wait until it is written, or write it again; nothing was read from it"
         ) from error
-    Source(str(file), schema).check_names(found.names)
-    for field in schema.fields:
-        _check_type(file, field, found.field(field.name).type)
+    names = source.declared(found.names)
+    source.check_names(names)
+    for field in source.schema.fields:
+        _check_type(file, field, found.field(names.index(field.name)).type)
 
 
 def _check_type(file: Path, field: Field, found: pa.DataType) -> None:
@@ -97,19 +99,23 @@ def _converts(field: Field, found: pa.DataType) -> bool:
     return bool(kind is Kind.BOOL and pa.types.is_boolean(found))
 
 
-def _file_batches(file: Path, schema: Schema, batch_rows: int, first: int, skip: int) -> Iterator[Batch]:
+def _file_batches(file: Path, source: Source, batch_rows: int, first: int, skip: int) -> Iterator[Batch]:
     """Batches of one file whose rows are numbered from `first` on, without its first `skip` rows."""
-    source = Source(str(file), schema)
     done = 0
     with pq.ParquetFile(file) as opened:
+        written = opened.schema_arrow.names
+        columns = [
+            name for name, known in zip(written, source.declared(written), strict=True) if known in source.schema.names
+        ]
         groups = list(range(opened.num_row_groups))
         while groups and done + opened.metadata.row_group(groups[0]).num_rows <= skip:
             done += opened.metadata.row_group(groups.pop(0)).num_rows
         try:
-            for found in opened.iter_batches(batch_rows, row_groups=groups, columns=list(schema.names)):
+            for found in opened.iter_batches(batch_rows, row_groups=groups, columns=columns):
                 if done + found.num_rows > skip:
                     start = max(skip - done, 0)
-                    yield _batch(source, found.slice(start), first + done + start, done + start)
+                    rows = found.slice(start).rename_columns(source.declared(found.schema.names))
+                    yield _batch(source, rows, first + done + start, done + start)
                 done += found.num_rows
         except (pa.ArrowInvalid, OSError) as error:
             raise InputError(

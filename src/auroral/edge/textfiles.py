@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from auroral.edge.batches import Batch, MissingColumns
+from auroral.edge.batches import Batch, InputError, MissingColumns
+from auroral.edge.columnnames import SameField, as_declared
 from auroral.edge.conversion import Converted
 from auroral.edge.refusals import Refused, shown
 from auroral.model.schema import Schema, arrow_schema
@@ -30,6 +31,7 @@ class Source:
 
     file: str
     schema: Schema
+    any_case: bool = False
     live: bool = False
 
     @property
@@ -38,6 +40,16 @@ class Source:
 
     def refuse_line(self, line: int, row: int, text: bytes, kind: str, why: str) -> Refused:
         return Refused(self.file, line, row, None, shown(text.decode(errors="replace").rstrip("\r\n")), kind, why)
+
+    def declared(self, found: Sequence[str]) -> list[str]:
+        """Names of columns as the schema spells them."""
+        try:
+            return as_declared(found, self.schema, self.any_case)
+        except SameField as error:
+            raise InputError(
+                f"{self.file}: the columns {error}\n    allowed: one column for each field\n"
+                "    next: rename one of the two, or leave it out"
+            ) from error
 
     def check_names(self, found: Sequence[str]) -> None:
         missing = [name for name in self.schema.names if name not in found]

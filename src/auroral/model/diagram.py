@@ -58,12 +58,15 @@ class QueueOptions:
 
 @dataclass(frozen=True, slots=True)
 class Input:
+    """With `any_case`, columns of data are its fields whatever their case: names in Borealis files have none."""
+
     stream: str
     schema: Schema
     stamp: Stamp | None = None
     late: Late = Late.MOVE
     node: str | None = None
     place: Place = field(default=Place(), compare=False)
+    any_case: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ def check_input(source: Input, given: Given) -> None:
         if known.speed is not None:
             _stimes(source)
         if known.path != "-":
-            read_batches(known.path, source.schema, batch_rows=_CHECKED_ROWS)
+            read_batches(known.path, source.schema, batch_rows=_CHECKED_ROWS, any_case=source.any_case)
 
 
 def _understood(stream: str, given: Given) -> InputSpec | pa.Table | Iterable[Any]:
@@ -130,7 +130,8 @@ def _new_batches(source: Source, spec: InputSpec, offset: int) -> Iterator[Batch
     if source.state.ended:
         _note_ended(source, spec)
         return iter(())
-    read = partial(read_batches, spec.path, source.input.schema, batch_rows=BATCH_ROWS)
+    given = source.input
+    read = partial(read_batches, spec.path, given.schema, batch_rows=BATCH_ROWS, any_case=given.any_case)
     if offset or (spec.path == "-" and not source.state.rows_read):
         return read()
     before, now = FileMark.load(source.log.folder), FileMark.of(Path(spec.path))

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from auroral.edge.columnnames import SameField, as_declared
 from auroral.edge.conversion import from_arrow, from_json
 from auroral.edge.stamping import StampError
 from auroral.model.diagram import Input
@@ -28,7 +29,7 @@ def pushed_table(source: Input, rows: Rows) -> pa.Table:
     Text is taken for numbers and times as it is in files; datetimes without a zone are UTC.
     """
     if isinstance(rows, pa.Table):
-        return _without_ambiguity(source, rows)
+        return _without_ambiguity(source, rows.rename_columns(_names(source, rows.column_names)))
     # Once: an iterator gives its rows only one time.
     listed = _listed(source, rows)
     _check_rows(source, listed)
@@ -61,6 +62,7 @@ def is_frame(rows: object) -> bool:
 
 def _listed(source: Input, rows: Any) -> list[Row]:
     if is_frame(rows):
+        rows = rows.set_axis(_names(source, rows.columns), axis=1)
         found: list[Row] = rows.astype(object).where(rows.notna(), None).to_dict("records")
         # A frame has its columns also where it has no rows.
         _check_rows(source, found or [dict.fromkeys(rows.columns)])
@@ -69,7 +71,23 @@ def _listed(source: Input, rows: Any) -> list[Row]:
         raise StampError(
             f"rows for {source.stream!r} are a {type(rows).__name__}: {str(rows)[:80]}\n{_allowed_forms(source)}"
         )
-    return list(rows)
+    return [_named(source, row) for row in rows] if source.any_case else list(rows)
+
+
+def _named(source: Input, row: Row) -> Row:
+    given: object = row
+    if not isinstance(given, Mapping):
+        return row  # which is said when all rows are looked at
+    return dict(zip(_names(source, row), row.values(), strict=True))
+
+
+def _names(source: Input, found: Iterable[Any]) -> list[Any]:
+    try:
+        return as_declared(found, source.schema, source.any_case)
+    except SameField as error:
+        raise StampError(
+            f"rows for {source.stream!r}: {error}\n    allowed: {source.schema}\n    next: leave one of the two out"
+        ) from error
 
 
 def _without_ambiguity(source: Input, rows: pa.Table) -> pa.Table:

@@ -24,6 +24,10 @@ def test_rule_2_names_are_lower_cased() -> None:
     assert found.spec == Filter(("v > t",))
 
 
+def test_rule_2_holds_for_columns_of_data() -> None:
+    assert all(given.any_case for given in load(box("union")).diagram.inputs)
+
+
 def test_rule_2_fields_in_parameters() -> None:
     aggregate = spec("aggregate", {**AGGREGATE, "order-on-field": "T", "group-by": "K, V"})
     assert aggregate == spec("aggregate", {**AGGREGATE, "group-by": "k,v"})

@@ -144,7 +144,7 @@ class _Reading:
             self.unreadable.append(stream)
             return None
         node = element.attributes.get("node", "").strip() or None
-        return Input(stream, schema, node=node, place=self.notes.place(element))
+        return Input(stream, schema, node=node, place=self.notes.place(element), any_case=True)
 
     def _output(self, element: Element, delays: dict[str, int]) -> Output | None:
         stream, schema = self.notes.name(element, "stream"), self.schemas.of(element)
