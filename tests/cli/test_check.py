@@ -125,7 +125,7 @@ def test_what_does_not_run_yet_is_said(auroral: Call, tmp_path: Path) -> None:
     (tmp_path / "later.xml").write_text(
         '<borealis><schema name="s"><field name="t" type="int"/></schema><input stream="a" schema="s"/>'
         '<output stream="b" schema="s"/><query name="q"><box name="w" type="waitfor"><in stream="a"/>'
-        '<in stream="a"/><out stream="b"/><parameter name="predicate" value="t = 1"/>'
+        '<in stream="a"/><out stream="b"/><parameter name="predicate" value="enabler.t = 1"/>'
         '<parameter name="timeout" value="5"/></box></query></borealis>'
     )
     ended = auroral("check", "later.xml")

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ from auroral.model.boxes.stateless import Delay, Filter, Map, Union
 from auroral.model.checking import Checked, check
 from auroral.model.diagram import DEFAULT_BUCKET, Box, Diagram, Input, Output, Query, Stamp
 from auroral.model.errors import DiagramError, Place, Problem
+from auroral.model.expression import default_functions
+from auroral.model.expression.functions import make_function
 from auroral.model.schema import Field, Schema, schema
 from auroral.model.types import LONG
 from auroral.model.windows import (
@@ -435,13 +438,88 @@ def test_required_ports():
     ],
 )
 def test_boxes_of_later_releases_pass_and_block(spec, reason):
-    reader = Box("reader", Map((("a", "whatever"),)), ("o0",), ("x",))
-    checked = check(diagram(Box("b", spec, ("s",), ("o0",)), reader, outputs=(Output("x"), Output("o0"))))
+    checked = check(diagram(Box("b", spec, ("s",), ("o0",)), outputs=(Output("o0"),)))
     (blocker,) = checked.blockers
     assert blocker.what.startswith("box 'b' does not run yet: ") and reason in blocker.what
-    assert [c.box.name for c in checked.boxes] == ["b"]
+    assert blocker.allowed and blocker.next_step
     with pytest.raises(DiagramError, match="does not run yet"):
         checked.runnable()
+
+
+def test_what_reads_an_unknown_result_is_not_judged():
+    reader = Box("reader", Map((("a", "whatever"),)), ("o0",), ("x",))
+    unknown = Box("b", Later("combine"), ("s",), ("o0",))
+    checked = check(diagram(unknown, reader, outputs=(Output("x"), Output("o0"))))
+    assert [c.box.name for c in checked.boxes] == ["b"]
+
+
+FIRST = Aggregate(COUNT, FieldWindow("sec", 10, 10, Alignment.FIRST), ("k",))
+
+
+@pytest.mark.parametrize(
+    ("before", "field", "why", "instead"),
+    [
+        ((), "d", "field 'd' of input 's' is a double", "declare it as long or timestamp"),
+        ((), "v", "input 's' takes its stime from the field 'sec'", "--stime s=v"),
+        ((Filter(("true",)), Delay(1)), "v", "input 's' takes its stime from the field 'sec'", "--stime s=v"),
+        ((Map((("t", "sec + 1"),)),), "t", "box 'b0' computes 't' as 'sec + 1'", "pass a stime field on as it is"),
+        ((Map((("t", "v"),)), Union()), "t", "input 's' takes its stime from the field 'sec'", "--stime s=v"),
+        ((FIRST, Filter(("n > 1",))), "sec", "aggregate 'b0', whose windows begin with", "to 1 in box 'b0'"),
+        ((FIRST,), "k", "not the field that its windows are on", "order on the field that the windows of box 'b0'"),
+        ((Later("bsort"),), "v", "input 's' takes its stime from the field 'sec'", "--stime s=v"),
+        ((Later("revisionmap", like=Map((("t", "v * 2"),))),), "t", "computes 't' as 'v * 2'", "in box 'b0'"),
+    ],
+)
+def test_the_box_that_loses_the_time_is_named(before, field, why, instead):
+    boxes = [Box(f"b{n}", spec, ("s" if n == 0 else f"o{n - 1}",), (f"o{n}",)) for n, spec in enumerate(before)]
+    last = "s" if not before else f"o{len(before) - 1}"
+    windows = Box("windows", Aggregate(COUNT, FieldWindow(field, 3, 1)), (last,), ("x",))
+    blocker = check(diagram(*boxes, windows, stamp=Stamp("sec", 1_000_000))).blockers[-1]
+    assert f"it is on {field!r}, which does not carry the stream's stime" in blocker.what and why in blocker.what
+    assert instead in blocker.next_step
+    assert blocker.allowed.startswith(f"fields of {last!r} that do: ")
+
+
+def test_after_a_join_the_time_is_copied_from_stime():
+    pairs = Box("pairs", Join("true", JoinBuffer(1), JoinBuffer(1), (("sec", "left.sec"),)), ("s", "s"), ("p",))
+    windows = Box("w", Aggregate(COUNT, FieldWindow("sec", 3, 1)), ("p",), ("x",))
+    (blocker,) = check(diagram(pairs, windows)).blockers
+    assert "join 'pairs'" in blocker.what and "whose expression is stime" in blocker.next_step
+    copied = Box("copied", Map((("at", "stime"),)), ("p",), ("q",))
+    mended = Box("w", Aggregate(COUNT, FieldWindow("at", 3_000, 1_000, Alignment.INDEPENDENT)), ("q",), ("x",))
+    checked = check(diagram(pairs, copied, mended))
+    assert not checked.blockers
+    (window,) = [c.typed for c in checked.boxes if isinstance(c.typed, TypedStimeAggregate)]
+    assert (window.size, window.advance, window.phase) == (3_000, 1_000, 0)
+
+
+def test_one_stream_of_an_sunion_is_followed_by_itself():
+    split = Box("split", SUnion(1), ("s", "other"), ("control", "one", "two"))
+    windows = Box("w", Aggregate(COUNT, FieldWindow("v", 3, 1)), ("two",), ("x",))
+    given = diagram(split, windows)
+    other = Input("other", schema("ts timestamp, v int"), Stamp("ts"))
+    (blocker,) = check(replace(given, inputs=(*given.inputs, other))).blockers
+    assert "input 'other' takes its stime from the field 'ts'" in blocker.what
+
+
+def test_functions_of_borealis_users_block_until_they_are_registered():
+    columns = (("minute", "LRSecToMin(sec)"), ("wrong", "lrother(nothing)"))
+    assert "unknown field 'nothing'" in problem(one(Map(columns))).what
+    given = one(Map(columns[:1]))
+    (blocker,) = check(given).blockers
+    assert "does not run yet" in blocker.what and "'lrsectomin' is not built in" in blocker.what
+    assert 'register_function("lrsectomin"' in blocker.next_step and "--functions" in blocker.next_step
+    made = make_function("LRSecToMin", lambda s: s // 60, "int", "int")
+    assert not check(given, default_functions().plus(made)).blockers
+
+
+def test_aggregates_of_borealis_users_block_until_they_are_registered():
+    given = one(Aggregate((("alarms", "FidAlarms(v)"), ("n", "count()")), StimeWindow(10, 10)))
+    checked = check(given)
+    (blocker,) = checked.blockers
+    assert "aggregate function 'fidalarms' is not built in" in blocker.what
+    assert 'aggregate_function("fidalarms"' in blocker.next_step
+    assert [c.box.name for c in checked.boxes] == ["b"]
 
 
 def test_impure_functions_block():

@@ -25,8 +25,8 @@ def test_every_running_box_has_a_row_of_its_facts():
 
 def test_every_later_box_has_a_row_with_its_reason():
     table = rows()
-    for name, why in LATER.items():
-        assert table[name] == [why]
+    for name, reason in LATER.items():
+        assert table[name] == [reason.why]
 
 
 def test_no_box_is_both_and_none_is_forgotten():

@@ -11,7 +11,7 @@ from typing import Any
 from auroral.model import types
 from auroral.model.boxes.base import Report
 from auroral.model.errors import DiagramError, Problem, unknown_name
-from auroral.model.expression import Scope, Typed, parse_aggregate, resolve
+from auroral.model.expression import Scope, Typed, parse_aggregate, resolve, users_wrote
 from auroral.model.types import FieldType, Kind, UnknownType, parse_type
 
 BUILT_IN = ("count", "sum", "avg", "min", "max", "stddev", "firstval", "lastval", "count_distinct")
@@ -70,12 +70,21 @@ def typed_aggregate(name: str, text: str, scope: Scope, report: Report) -> Typed
         call = parse_aggregate(text)
         args = tuple(resolve(arg, scope, report.functions) for arg in call.args)
     except DiagramError as error:
-        for problem in error.problems:
-            report.add(f"aggregate {name!r}: {problem.what}", problem.allowed, problem.next_step)
+        report.take(error, f"aggregate {name!r}")
         return None
     if call.name in _registered:
         user = _registered[call.name]
         return TypedAggregate(name, call.name, args, user.returns, user)
+    if call.name not in BUILT_IN and users_wrote(call.name):
+        report.missing.append(
+            Problem(
+                f"aggregate {name!r}: the aggregate function {call.name!r} is not built in: users of Borealis wrote it",
+                report.place,
+                allowed="built-in aggregates, and those that are registered",
+                next_step=f'register one of that name: auroral.aggregate_function("{call.name}", ...), in a file for --functions',
+            )
+        )
+        return None
     if call.name not in BUILT_IN:
         report.problems.append(unknown_name("aggregate function", call.name, (*BUILT_IN, *_registered), report.place))
         return None

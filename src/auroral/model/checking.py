@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from auroral.model.boxes.base import BoxClass, Report
-from auroral.model.boxes.later import TypedLater
+from auroral.model.boxes.later import NotYet, TypedLater, later
 from auroral.model.diagram import Box, Diagram, Input, Output
 from auroral.model.errors import DiagramError, Place, Problem, unknown_name
 from auroral.model.expression import Functions, default_functions, impure_functions
+from auroral.model.lost_time import lost_time
 from auroral.model.names import unprintable
+from auroral.model.ordering import ordered
 from auroral.model.schema import Schema
 from auroral.model.stream import CONTROL, ClockField, StreamType
 from auroral.model.types import LONG, Kind
@@ -176,46 +178,18 @@ class _Checking:
         return StreamType(given.schema, clocks, (LONG,))
 
     def _ordered(self) -> list[Box]:
-        """Boxes after the boxes that they read from; a loop is a problem that names it."""
-        boxes = list(self.diagram.boxes)
-        inputs = {given.stream for given in self.diagram.inputs}
-        # A name that an input has too is a problem already; with the box as its producer it might be a loop.
-        made_by = {stream: box for box in boxes for stream in box.outputs if stream not in inputs}
-        ordered: list[Box] = []
-        # By identity: two boxes of one name are a problem already, and each is still judged.
-        state: dict[int, int] = {}
-        for root in boxes:
-            # An explicit stack: diagrams may be deeper than Python's.
-            stack: list[tuple[Box, int]] = [(root, 0)]
-            while stack:
-                box, port = stack.pop()
-                if port == 0:
-                    if state.get(id(box)):
-                        continue
-                    state[id(box)] = 1
-                if port < len(box.inputs):
-                    stack.append((box, port + 1))
-                    upstream = made_by.get(box.inputs[port])
-                    if upstream is None:
-                        continue
-                    if state.get(id(upstream)) == 1:
-                        around = [b for b, _ in stack]
-                        first = next(n for n, b in enumerate(around) if b is upstream)
-                        loop = [b.name for b in (*around[first:], upstream)]
-                        self.problems.append(
-                            Problem(
-                                f"the boxes {' <- '.join(loop)} form a loop",
-                                box.place,
-                                allowed="diagrams without loops",
-                            )
-                        )
-                        self.unknown.update(box.outputs)
-                    elif id(upstream) not in state:
-                        stack.append((upstream, 0))
-                else:
-                    state[id(box)] = 2
-                    ordered.append(box)
-        return ordered
+        found, loops = ordered(self.diagram.boxes, (given.stream for given in self.diagram.inputs))
+        for loop in loops:
+            self.problems.append(
+                Problem(
+                    f"the boxes {' <- '.join(loop.names)} form a loop",
+                    loop.at.place,
+                    allowed="diagrams without loops",
+                    next_step=f"take one of them out, or give box {loop.at.name!r} another input",
+                )
+            )
+            self.unknown.update(loop.at.outputs)
+        return found
 
     def _box(self, box: Box) -> CheckedBox | None:
         place = _place(box.place, f"box {box.name!r}")
@@ -228,16 +202,15 @@ class _Checking:
         typed = box.spec.resolve([self.streams[stream] for stream in box.inputs], len(box.outputs), report)
         self.problems += report.problems
         self.warnings += report.warnings
+        self.blockers += [replace(p, what=f"box {box.name!r} does not run yet: {p.what}") for p in report.missing]
         if typed is None and len(box.inputs) == 1 and passes_rows_on(box.spec):
             self.streams.update(dict.fromkeys(box.outputs, self.streams[box.inputs[0]]))
-            return None
+            return _without_functions(box, report)
         if typed is None:
             self.unknown.update(box.outputs)
-            return None
+            return _without_functions(box, report)
         if isinstance(typed, TypedLater):
-            self.blockers.append(Problem(f"box {box.name!r} does not run yet: {typed.reason}", report.place))
-            self.unknown.update(box.outputs)
-            return CheckedBox(box, typed)
+            return self._later(box, typed, report)
         for name in sorted({name for expression in typed.expressions() for name in impure_functions(expression)}):
             self.blockers.append(
                 Problem(
@@ -248,6 +221,23 @@ class _Checking:
                 )
             )
         self.streams.update(zip(box.outputs, typed.outputs, strict=True))
+        return CheckedBox(box, typed)
+
+    def _later(self, box: Box, typed: TypedLater, report: Report) -> CheckedBox:
+        reason, allowed = typed.reason, "boxes and forms of boxes that run: see docs/boxes.md and docs/limitations.md"
+        if (on := typed.not_stime) is not None:
+            stream = box.inputs[on.port]
+            lost = lost_time(self.diagram, self.streams, stream, on.field)
+            why = f"it is on {on.field!r}, which does not carry the stream's stime: {lost.why}"
+            reason, clocks = NotYet(why, lost.instead), self.streams[stream].clocks
+            allowed = f"fields of {stream!r} that do: {', '.join(c.name for c in clocks) or 'none'}"
+        self.blockers.append(
+            Problem(f"box {box.name!r} does not run yet: {reason.why}", report.place, allowed, reason.instead)
+        )
+        if typed.outputs:
+            self.streams.update(zip(box.outputs, typed.outputs, strict=True))
+        else:
+            self.unknown.update(box.outputs)
         return CheckedBox(box, typed)
 
     def _output(self, output: Output, earlier: set[str]) -> None:
@@ -277,6 +267,13 @@ class _Checking:
                     next_step="mend the declaration, or leave it out: the schema follows from the diagram",
                 )
             )
+
+
+def _without_functions(box: Box, report: Report) -> CheckedBox | None:
+    """A box that is right but for functions that were not given; None for one that is wrong."""
+    if report.problems:
+        return None
+    return CheckedBox(box, later(NotYet("it calls functions that are not built in", "register them")))
 
 
 def _name_problems(kind: str, name: str, place: Place) -> Iterator[Problem]:

@@ -13,6 +13,7 @@ from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.base import Source
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join
+from auroral.model.boxes.later import PASS_ROWS_ON, Later
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
 from auroral.model.diagram import Box, Diagram, Input, Stamp
@@ -92,24 +93,41 @@ def _window_fields(box: Box) -> Iterator[tuple[str, str]]:
 
 def _before(box: Box, port: int, name: str) -> Iterator[tuple[str, str]]:
     """Where field `name` of the box's output comes from unchanged: stream and field."""
+    box = stood_for(box)
     match box.spec:
-        case SUnion() if len(box.outputs) > 2:
-            # Output 0 is control; then there is one output for each input.
-            if 1 <= port <= len(box.inputs):
-                yield box.inputs[port - 1], name
+        case SUnion() if (before := data_input(box, port)) is not None:
+            yield before, name
         case Filter() | Union() | SUnion() | SOutput() | Delay() | RandomDrop() | WindowDrop():
             for stream in box.inputs:
                 yield stream, name
-        case Map(columns=columns) if box.inputs:
-            for column, source in columns:
-                bare = _bare_field(source) if column == name else None
-                if bare is not None:
-                    yield box.inputs[0], bare
+        case Map() if box.inputs and (copied := copied_field(box, name)) is not None:
+            yield box.inputs[0], copied
 
 
-def _bare_field(source: Source) -> str | None:
+def stood_for(box: Box) -> Box:
+    """The box; for one that does not run yet, one whose rows come from where its rows do."""
+    if not isinstance(box.spec, Later):
+        return box
+    if box.spec.type_name in PASS_ROWS_ON:
+        return replace(box, spec=Delay(0), inputs=box.inputs[:1])
+    return box if box.spec.like is None else replace(box, spec=box.spec.like)
+
+
+def data_input(box: Box, port: int) -> str | None:
+    """The input that output `port` of an sunion carries alone; None where inputs are merged.
+
+    Output 0 is control; then there is one output for each input, or one for all.
+    """
+    return box.inputs[port - 1] if len(box.outputs) > 2 and 1 <= port <= len(box.inputs) else None
+
+
+def copied_field(box: Box, name: str) -> str | None:
+    """The field of a map's input that its field `name` is a copy of."""
+    columns: tuple[tuple[str, Source], ...] = box.spec.columns if isinstance(box.spec, Map) else ()
+    source = next((source for column, source in columns if column == name), None)
     try:
         root = parse(source).root if isinstance(source, str) else None
     except DiagramError:
         return None  # The checker reports it.
-    return root.name if isinstance(root, Name) and root.qualifier is None else None
+    own = isinstance(root, Name) and root.qualifier in (None, *box.inputs)
+    return root.name if isinstance(root, Name) and own else None

@@ -9,6 +9,7 @@ from auroral.model.boxes.later import LATER, Later
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
 from auroral.model.checking import check
+from auroral.model.errors import DiagramError
 from auroral.model.windows import Alignment, FieldWindow, TupleWindow
 from auroral.model.xml.boxes import SHAPES
 from model.xml.compose import AGGREGATE, JOIN, SUNION, box, load, problem, problems, spec, warning, without
@@ -160,7 +161,10 @@ def test_both_sides_of_an_sjoin_look_for_partners(flags: dict[str, str]) -> None
 def test_an_sjoin_with_one_side_off_comes_later(flag: str) -> None:
     loaded = load(box("sjoin", {**JOIN, flag: "false"}, ["a", "b"]))
     assert isinstance(next(loaded.diagram.boxes).spec, Later)
-    assert f"{flag} is off" in check(loaded.diagram).blockers[0].what
+    assert f"{flag} is off" in loaded.warnings[0].what
+    checked = check(loaded.diagram)
+    assert "do not look for partners" in checked.blockers[0].what
+    assert checked.streams["out"].schema.names == ("left_t", "left_k", "left_v", "right_t", "right_k", "right_v")
     assert "counts as true" in warning(box("sjoin", {**JOIN, flag: "0"}, ["a", "b"])).what
 
 
@@ -246,8 +250,47 @@ def test_delays() -> None:
 )
 def test_boxes_of_a_later_release_load(type_name: str, parameters: dict[str, str], ins: str) -> None:
     loaded = load(box(type_name, parameters, list(ins)))
-    assert next(loaded.diagram.boxes).spec == Later(type_name, tuple(parameters.items()))
+    found = next(loaded.diagram.boxes).spec
+    assert isinstance(found, Later)
+    assert (found.type_name, found.parameters) == (type_name, tuple(parameters.items()))
     assert loaded.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("type_name", "parameters", "ins", "fields"),
+    [
+        ("bsort", {"order-on": "t", "slack": "3", "group-by": "k"}, "a", ("t", "k", "v")),
+        ("waitfor", {"predicate": "buffered.k = enabler.k", "timeout": "3"}, "ab", ("t", "k", "v")),
+        ("lock", {"lockset": "s", "key": "k"}, "a", ("t", "k", "v")),
+        ("revisionfilter", {"expression.0": "v > 1"}, "a", ("t", "k", "v")),
+        ("revisionmap", {"expression.0": "v * 2", "output-field-name.0": "twice"}, "a", ("twice",)),
+    ],
+)
+def test_schemas_pass_through_boxes_of_a_later_release(
+    type_name: str, parameters: dict[str, str], ins: str, fields: tuple[str, ...]
+) -> None:
+    behind = box("filter", {"expression.0": f"{fields[-1]} > 0"}, ["out"], ["end"], name="behind")
+    checked = check(load(box(type_name, parameters, list(ins)), behind).diagram)
+    assert checked.streams["end"].schema.names == fields
+    assert [blocker.what.split(" does")[0] for blocker in checked.blockers] == ["box 'it'"]
+    wrong = box("filter", {"expression.0": "nothing > 0"}, ["out"], ["end"], name="behind")
+    with pytest.raises(DiagramError, match="unknown field 'nothing'"):
+        check(load(box(type_name, parameters, list(ins)), wrong).diagram)
+
+
+@pytest.mark.parametrize(
+    ("type_name", "parameters", "ins"),
+    [
+        ("bsort", {"order-on": "tt", "slack": "3"}, "a"),
+        ("waitfor", {"predicate": "buffered.kk = enabler.k", "timeout": "3"}, "ab"),
+        ("revisionfilter", {"expression.0": "vv > 1"}, "a"),
+        ("revisionmap", {"expression.0": "vv", "output-field-name.0": "v"}, "a"),
+        ("revisionaggregate", {**AGGREGATE, "group-by": "kk"}, "a"),
+    ],
+)
+def test_words_of_boxes_of_a_later_release_are_checked(type_name: str, parameters: dict[str, str], ins: str) -> None:
+    with pytest.raises(DiagramError, match="unknown field"):
+        check(load(box(type_name, parameters, list(ins))).diagram)
 
 
 @pytest.mark.parametrize(

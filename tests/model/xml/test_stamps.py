@@ -109,3 +109,11 @@ def test_loops_end() -> None:
     one = box("union", {}, ["a", "x"], ["y"], "one")
     two = box("union", {}, ["y"], ["x"], "two")
     assert stamps(one, two, WINDOW)[0] == SECONDS
+
+
+def test_the_field_is_followed_through_boxes_that_do_not_run_yet() -> None:
+    sort = box("bsort", {"order-on": "t", "slack": "3"}, ["a"], ["x"], name="sort")
+    revised = box("revisionmap", {"expression.0": "t", "output-field-name.0": "sec"}, ["x"], ["y"], name="revised")
+    counts = box("aggregate", {**AGGREGATE, "order-on-field": "sec"}, ["y"], ["z"], name="counts")
+    given = load(sort, revised, counts).diagram.inputs[0]
+    assert given.stamp == Stamp("t", 1_000_000)

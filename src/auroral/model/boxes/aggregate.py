@@ -18,7 +18,7 @@ from auroral.model.boxes.aggregate_typed import (
     WindowStart,
 )
 from auroral.model.boxes.base import BoxClass, BoxFacts, Report, TypedBox, expect_ports
-from auroral.model.boxes.later import Later
+from auroral.model.boxes.later import FIELD_WINDOWS, TUPLE_WINDOWS, WINDOW_TIMEOUTS, NotStime, later
 from auroral.model.boxes.stateless import schema_of
 from auroral.model.duration import spell
 from auroral.model.expression import Scope
@@ -92,12 +92,13 @@ class Aggregate:
         typed = [typed_aggregate(name, text, scope, report) for name, text in self.functions]
         functions = tuple(t for t in typed if t is not None)
         _check_sizes(self.window, report)
-        if report.problems:
+        if report.problems or report.missing:
             return None
         if isinstance(self.window, FieldWindow):
             return self._on_field(self.window, stream, functions, report)
         if isinstance(self.window, TupleWindow):
-            return Later.box("windows over a number of tuples are folds of a later release", outputs)
+            # Whether the result has an order field, which rows counted do not need, is not kept.
+            return later(TUPLE_WINDOWS)
         return self._on_time(self.window, stream, functions, report)
 
     def _on_time(
@@ -167,16 +168,15 @@ class Aggregate:
     ) -> TypedBox | None:
         if not report.field(window.field, stream):
             return None
-        clock = stream.clock(window.field)
-        if clock is None:
-            return Later.box(
-                f"the window is on {window.field!r}, which does not carry the stream's stime "
-                "(windows on other fields are folds of a later release); "
-                f"if the source's stime is to be {window.field!r}, say so on the input",
-                1,
-            )
-        if window.timeout is not None:
-            return Later.box("timeouts of windows come in a later release", 1)
+        clock, field_type = stream.clock(window.field), stream.schema[window.field]
+        if clock is None or window.timeout is not None:
+            field = WindowStart(Field(self.start or window.field, field_type), 1, 0)
+            output = self._output(stream, functions, field, (), (), report)
+            if output is None:
+                return None
+            if clock is not None:
+                return later(WINDOW_TIMEOUTS, (output,))
+            return later(FIELD_WINDOWS, (output,), NotStime(0, window.field))
         size, advance = (round(value * clock.unit) for value in (window.size, window.advance))
         if not 1 <= advance <= size < LARGEST:
             report.add(
@@ -184,7 +184,6 @@ class Aggregate:
                 allowed="at least a microsecond, and sizes that fit 64 bits",
             )
             return None
-        field_type = stream.schema[window.field]
         if field_type.is_integer and (size % clock.unit or advance % clock.unit):
             report.add(
                 f"window-size {window.size} and advance {window.advance} on the {field_type} field {window.field!r}",

@@ -8,7 +8,16 @@ from enum import StrEnum
 from typing import ClassVar, Protocol, runtime_checkable
 
 from auroral.model.errors import DiagramError, Place, Problem, unknown_name
-from auroral.model.expression import Functions, Scope, SqlExpression, Typed, parse, resolve, user_functions
+from auroral.model.expression import (
+    Functions,
+    NotRegistered,
+    Scope,
+    SqlExpression,
+    Typed,
+    parse,
+    resolve,
+    user_functions,
+)
 from auroral.model.on_error import ERROR_FIELD, OnError, with_error
 from auroral.model.stream import StreamType
 from auroral.model.types import BOOL
@@ -67,7 +76,8 @@ class TypedBox:
 class Report:
     """Collects what is wrong with one box, so that all of it can be said at once.
 
-    `bucket` is the length of the diagram's buckets, above 0.
+    `bucket` is the length of the diagram's buckets, above 0. `missing` are functions without which the box is right and
+    cannot run.
     """
 
     box: str
@@ -76,6 +86,7 @@ class Report:
     bucket: int
     problems: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
+    missing: list[Problem] = field(default_factory=list)
 
     def add(self, what: str, allowed: str | None = None, next_step: str | None = None) -> None:
         self.problems.append(Problem(what, self.place, allowed, next_step))
@@ -95,9 +106,13 @@ class Report:
             expr = parse(source) if isinstance(source, str) else source
             return resolve(expr, scope, self.functions)
         except DiagramError as error:
-            for problem in error.problems:
-                self.problems.append(Problem(f"{what}: {problem.what}", self.place, problem.allowed, problem.next_step))
+            self.take(error, what)
             return None
+
+    def take(self, error: DiagramError, what: str) -> None:
+        """Note what is wrong with an expression, or missing for it."""
+        into = self.missing if isinstance(error, NotRegistered) else self.problems
+        into += [Problem(f"{what}: {p.what}", self.place, p.allowed, p.next_step) for p in error.problems]
 
     def rejects(self, on_error: OnError, expressions: Iterable[Typed], stream: StreamType, side: bool) -> bool:
         """Whether a box can do what it says on errors: note why not. `side` is whether it has a stream of rejected rows."""
@@ -133,7 +148,7 @@ class Report:
 
 @runtime_checkable
 class BoxSpec(Protocol):
-    """What a user says of a box. `resolve` returns None exactly when it reported a problem."""
+    """What a user says of a box. `resolve` returns None exactly when it reported a problem, or a missing function."""
 
     type: ClassVar[str]
     facts: ClassVar[BoxFacts]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from auroral.model.boxes.base import BoxFacts, Report, TypedBox, expect_ports
-from auroral.model.boxes.later import Later
+from auroral.model.boxes.later import FIELD_WINDOWS, TUPLE_WINDOWS, NotStime, later
 from auroral.model.stream import StreamType
 
 
@@ -102,17 +102,13 @@ class WindowDrop:
             return None
         stream = inputs[0]
         if self.tuples:
-            return Later.box("windows over a number of tuples are folds of a later release", outputs)
+            return later(TUPLE_WINDOWS, (stream,))
         known = [report.field(name, stream) for name in (*self.group_by, *([self.field] if self.field else []))]
         if not all(known):
             return None
         clock = stream.clock(self.field) if self.field else None
         if self.field and clock is None:
-            return Later.box(
-                f"the window is on {self.field!r}, which does not carry the stream's stime; "
-                f"if the source's stime is to be {self.field!r}, say so on the input",
-                outputs,
-            )
+            return later(FIELD_WINDOWS, (stream,), NotStime(0, self.field))
         unit = clock.unit if clock else 1
         # Infinity and NaN, which XML numbers may be, have no integer.
         finite = math.isfinite(self.size) and math.isfinite(self.advance)

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from auroral.model.boxes.base import BoxClass, BoxFacts, Report, Source, TypedBox, expect_ports
-from auroral.model.boxes.later import Later
+from auroral.model.boxes.later import FIELD_JOINS, JOIN_TIMEOUTS, TUPLE_JOINS, NotStime, TypedLater, later
 from auroral.model.boxes.stateless import schema_of
 from auroral.model.expression import Scope, Typed
 from auroral.model.stream import StreamType
@@ -82,45 +82,51 @@ class Join:
         if not expect_ports(report, self.type_name, inputs, outputs, 2, 1):
             return None
         left, right = inputs
-        if self.left.tuples or self.right.tuples:
-            return Later.box("join buffers of a number of tuples are folds of a later release", outputs)
-        if self.timeout is not None:
-            return Later.box("timeouts of joins come in a later release", outputs)
-        sizes = []
-        for side, buffer, stream in (("left", self.left, left), ("right", self.right, right)):
-            if buffer.field is not None and not report.field(buffer.field, stream):
-                return None
-            clock = stream.clock(buffer.field) if buffer.field is not None else None
-            if buffer.field is not None and clock is None:
-                return Later.box(
-                    f"the {side} buffer is on {buffer.field!r}, which does not carry the stream's stime; "
-                    f"if the source's stime is to be {buffer.field!r}, say so on the input",
-                    outputs,
-                )
-            if not (math.isfinite(buffer.size) and buffer.size >= 0):
-                report.add(f"the {side} buffer size is {buffer.size}", allowed="0 or more")
-                return None
-            sizes.append(round(buffer.size * (clock.unit if clock is not None else 1)))
+        sizes = [self._size(side, inputs, report) for side in (0, 1)]
         scope = Scope.named(left=left.schema, right=right.schema)
         predicate = report.predicate(self.predicate, scope, "predicate")
         written = self.columns or _concatenation(left, right)
         typed = [(name, report.expression(source, scope, f"field {name!r}")) for name, source in written]
         columns = tuple((name, t) for name, t in typed if t is not None)
         schema = schema_of(((name, t.type) for name, t in columns), report)
-        if predicate is None or len(columns) < len(typed) or schema is None:
+        left_size, right_size = sizes
+        if predicate is None or len(columns) < len(typed) or schema is None or left_size is None or right_size is None:
             return None
-        order = (*left.order, *right.order)
+        output = StreamType(schema, (), (*left.order, *right.order))
+        if (not_yet := self._not_yet(inputs, output)) is not None:
+            return not_yet
         return TypedJoin(
-            outputs=(StreamType(schema, (), order),),
+            outputs=(output,),
             box_class=BoxClass.WINDOW,
-            past=sum(sizes),
+            past=left_size + right_size,
             required=self._required(),
             predicate=predicate,
             columns=columns,
-            left_size=sizes[0],
-            right_size=sizes[1],
+            left_size=left_size,
+            right_size=right_size,
             kind=self.kind,
         )
+
+    def _size(self, side: int, inputs: Sequence[StreamType], report: Report) -> int | None:
+        """A buffer's size in microseconds; None where it is wrong. Of a buffer that does not run yet it means nothing."""
+        buffer = (self.left, self.right)[side]
+        if buffer.field is not None and not report.field(buffer.field, inputs[side]):
+            return None
+        if not (math.isfinite(buffer.size) and buffer.size >= 0):
+            report.add(f"the {('left', 'right')[side]} buffer size is {buffer.size}", allowed="0 or more")
+            return None
+        clock = inputs[side].clock(buffer.field) if buffer.field is not None else None
+        return round(buffer.size * (clock.unit if clock is not None else 1))
+
+    def _not_yet(self, inputs: Sequence[StreamType], output: StreamType) -> TypedLater | None:
+        if self.left.tuples or self.right.tuples:
+            return later(TUPLE_JOINS, (output,))
+        if self.timeout is not None:
+            return later(JOIN_TIMEOUTS, (output,))
+        for port, buffer in enumerate((self.left, self.right)):
+            if buffer.field is not None and inputs[port].clock(buffer.field) is None:
+                return later(FIELD_JOINS, (output,), NotStime(port, buffer.field))
+        return None
 
     def _required(self) -> tuple[bool, bool]:
         if not self.unmatched_when_missing:

@@ -130,6 +130,9 @@ class Map:
             clock = stream.clock(copied.name) if copied is not None else None
             if clock is not None:
                 clocks.append(ClockField(name, clock.unit, clock.offset))
+            elif copied is not None and stream.schema.get(copied.name) is None:
+                # The stime itself, which is a field of no schema.
+                clocks.append(ClockField(name, 1))
         return TypedMap(
             outputs=(StreamType(schema, tuple(clocks), stream.order), *([error_stream(stream)] if side else [])),
             on_error=self.on_error,

@@ -40,7 +40,7 @@ def box_table() -> str:
         cells = [_cell(getattr(box.facts, name)) for name in names]
         lines.append(f"| {box.type} | " + " | ".join(cells) + " |")
     lines += ["", "These load and check, and do not run yet:", "", "| box | why |", "|---|---|"]
-    lines += [f"| {name} | {why} |" for name, why in sorted(LATER.items())]
+    lines += [f"| {name} | {reason.why} |" for name, reason in sorted(LATER.items())]
     return "\n".join(lines) + "\n"
 
 

@@ -15,7 +15,7 @@ from auroral.model.expression.functions import (
     register_function,
 )
 from auroral.model.expression.parse import parse, parse_aggregate
-from auroral.model.expression.problems import ExpressionError
+from auroral.model.expression.problems import ExpressionError, NotRegistered, users_wrote
 from auroral.model.expression.resolve import resolve
 from auroral.model.expression.scope import Scope
 from auroral.model.expression.syntax import AggregateCall, Expr
@@ -42,6 +42,8 @@ __all__ = [
     "FieldRef",
     "SqlExpression",
     "ExpressionError",
+    "NotRegistered",
+    "users_wrote",
     "bare_field",
     "fields_read",
     "impure_functions",

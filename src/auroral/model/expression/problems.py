@@ -20,6 +20,15 @@ class ExpressionError(DiagramError):
         super().__init__(problems)
 
 
+class NotRegistered(ExpressionError):
+    """Nothing is wrong but that functions are not known which Borealis' users wrote, and which files of theirs call."""
+
+
+def users_wrote(name: str) -> bool:
+    """Whether a function or aggregate has a name that those of Borealis' users have: LRSecToMin, FidAlarmCounter."""
+    return name.startswith(("lr", "fid"))
+
+
 def point(problem: Problem, text: str, at: int) -> Problem:
     """The same problem, with the text of the expression and a caret under position `at`."""
     flat = re.sub(r"[\x00-\x1f\x7f]", " ", text)

@@ -7,7 +7,7 @@ from auroral.model.expression import operators
 from auroral.model.expression.builtins import BUILTINS, CONVERSIONS, Builtin
 from auroral.model.expression.functions import Function, Functions, default_functions
 from auroral.model.expression.implied import NULL, BareNull, converted, padded, pair_types
-from auroral.model.expression.problems import ExpressionError, point
+from auroral.model.expression.problems import ExpressionError, NotRegistered, point, users_wrote
 from auroral.model.expression.scope import Scope
 from auroral.model.expression.sqlnames import judged
 from auroral.model.expression.syntax import Arrow, Binary, Call, Expr, If, Literal, Name, Node, Unary
@@ -45,11 +45,10 @@ def resolve(expr: Expr | SqlExpression, scope: Scope, functions: Functions | Non
     root = resolver.visit(expr.root)
     if isinstance(root, BareNull):
         resolver.report(expr.root, "null alone has no type", next_step="give it one, for example int(null)")
-    if resolver.problems or root is None or isinstance(root, BareNull):
-        raise ExpressionError(
-            expr.text,
-            (point(p, expr.text, at) for at, p in sorted(resolver.problems, key=lambda found: found[0])),
-        )
+    for found, error in ((resolver.problems, ExpressionError), (resolver.missing, NotRegistered)):
+        if found:
+            raise error(expr.text, (point(p, expr.text, at) for at, p in sorted(found, key=lambda one: one[0])))
+    assert root is not None and not isinstance(root, BareNull)  # or it was reported
     return root
 
 
@@ -60,6 +59,7 @@ class _Resolver:
     def __init__(self, scope: Scope, functions: Functions):
         self._scope, self._functions = scope, functions
         self.problems: list[tuple[int, Problem]] = []
+        self.missing: list[tuple[int, Problem]] = []
 
     def report(self, node: Node, what: str, allowed: str | None = None, next_step: str | None = None) -> None:
         self.problems.append((node.at, Problem(what, allowed=allowed, next_step=next_step)))
@@ -190,7 +190,9 @@ class _Resolver:
 
     def _call(self, node: Call, args: list[_Found]) -> _Found:
         builtin, user = BUILTINS.get(node.name), self._functions.get(node.name)
-        if builtin is None and user is None:
+        if builtin is None and user is None and users_wrote(node.name):
+            self.missing.append((node.at, _not_built_in(node.name)))
+        elif builtin is None and user is None:
             problem = unknown_name("function", node.name, sorted([*BUILTINS, *self._functions]))
             step = problem.next_step or "register your own with auroral's register_function"
             self.report(node, problem.what, problem.allowed, step)
@@ -228,6 +230,14 @@ class _Resolver:
     def _wrong_arguments(self, node: Call, what: str, given: list[FieldType | None], usage: str) -> None:
         shown = ", ".join("null" if have is None else str(have) for have in given)
         self.report(node, f"{what}; given is ({shown})", allowed=usage)
+
+
+def _not_built_in(name: str) -> Problem:
+    return Problem(
+        f"the function {name!r} is not built in: users of Borealis wrote it",
+        allowed="built-in functions, and those that are registered",
+        next_step=f'register one of that name: auroral.register_function("{name}", f, "int", "int"), in a file for --functions',
+    )
 
 
 def _a(given: FieldType) -> str:

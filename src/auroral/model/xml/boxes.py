@@ -175,6 +175,15 @@ def _delay(type_name: str) -> Callable[[Parameters, int], BoxSpec]:
     return make
 
 
+def _revised(type_name: str, base: Callable[[Parameters, int], BoxSpec]) -> Callable[[Parameters, int], BoxSpec]:
+    """The maker of a box that checks its parameters as the box without revisions does."""
+
+    def make(parameters: Parameters, inputs: int) -> BoxSpec:
+        return Later(type_name, parameters.rest(), like=base(parameters, inputs))
+
+    return make
+
+
 _MAKERS: dict[str, Callable[[Parameters, int], BoxSpec]] = {
     "filter": _filter,
     "map": _map,
@@ -189,4 +198,7 @@ _MAKERS: dict[str, Callable[[Parameters, int], BoxSpec]] = {
     "soutput": _soutput,
     "delay": _delay("delay"),
     "delay_sel": _delay("delay_sel"),
+    "revisionfilter": _revised("revisionfilter", _filter),
+    "revisionmap": _revised("revisionmap", _map),
+    "revisionaggregate": _revised("revisionaggregate", aggregate),
 }

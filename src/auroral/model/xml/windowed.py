@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.base import BoxSpec
 from auroral.model.boxes.join import Join, JoinBuffer
-from auroral.model.boxes.later import Later
+from auroral.model.boxes.later import ARRIVAL_WINDOWS, ONE_SIDED_JOINS, REPEATED_FIELDS, Later
 from auroral.model.expression import parse_aggregate
 from auroral.model.windows import Alignment, FieldWindow, TupleWindow
 from auroral.model.xml.parameters import Parameters
@@ -46,9 +47,8 @@ def aggregate(parameters: Parameters, _inputs: int) -> BoxSpec:
         return Aggregate(calls, TupleWindow(counts[0], counts[1], timeout), group_by)
     sizes = [parameters.number(name, 0, above=True) or 1 for name in ("window-size", "advance")]
     if not by_field and not parameters.failed:
-        reason = "windows of values over rows in order of arrival are folds of a later release"
-        parameters.warn("order-by", reason, "write order-by FIELD if rows come in its order")
-        return Later("aggregate", parameters.rest(), reason)
+        parameters.warn("order-by", ARRIVAL_WINDOWS.why, "write order-by FIELD if rows come in its order")
+        return Later("aggregate", parameters.rest(), ARRIVAL_WINDOWS)
     repeated = [n for n, (name, _) in enumerate(calls) if name == field]
     if repeated:
         # Files from before results had the order field: Borealis would give two fields of one name.
@@ -56,7 +56,7 @@ def aggregate(parameters: Parameters, _inputs: int) -> BoxSpec:
         parameters.warn(
             f"aggregate-function-output-name.{repeated[0]}", reason, "give the function's field another name"
         )
-        return Later("aggregate", parameters.rest(), reason)
+        return Later("aggregate", parameters.rest(), replace(REPEATED_FIELDS, why=reason))
     alignment = Alignment.INDEPENDENT if independent else Alignment.FIRST
     return Aggregate(calls, FieldWindow(field or "", sizes[0], sizes[1], alignment, slack, timeout), group_by)
 
@@ -71,11 +71,8 @@ def join(type_name: str, left_size: str, right_size: str) -> Callable[[Parameter
         timeout = _timeout(parameters)
         predicate, columns = parameters.expression("predicate") or "", _columns(parameters)
         if deaf:
-            reason = (
-                f"{deaf[0]} is off: joins in which one side's rows do not look for partners come in a later release"
-            )
-            parameters.warn(deaf[0], reason, "leave it out to join both ways")
-            return Later(type_name, parameters.rest(), reason)
+            parameters.warn(deaf[0], f"{deaf[0]} is off: {ONE_SIDED_JOINS.why}", "leave it out to join both ways")
+            return Later(type_name, parameters.rest(), ONE_SIDED_JOINS, Join(predicate, left, right, columns))
         return Join(predicate, left, right, columns, timeout=timeout, type_name=type_name)
 
     return make
