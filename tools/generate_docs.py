@@ -54,7 +54,18 @@ def functions() -> str:
     return "\n".join(["| function | gives |", "|---|---|", *rows]) + "\n"
 
 
-GENERATORS: Mapping[str, Callable[[], str]] = {"boxes": boxes, "commands": commands, "functions": functions}
+def forms() -> str:
+    from auroral.model.boxes.table import forms_table
+
+    return forms_table()
+
+
+GENERATORS: Mapping[str, Callable[[], str]] = {
+    "boxes": boxes,
+    "commands": commands,
+    "forms": forms,
+    "functions": functions,
+}
 
 
 def pages() -> list[Path]:

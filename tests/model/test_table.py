@@ -3,10 +3,11 @@
 from dataclasses import fields
 
 from auroral.model import box_table
+from auroral.model.boxes import later
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.base import BoxFacts
 from auroral.model.boxes.later import LATER
-from auroral.model.boxes.table import RUNNING
+from auroral.model.boxes.table import RUNNING, forms_table
 
 
 def rows() -> dict[str, list[str]]:
@@ -26,7 +27,14 @@ def test_every_running_box_has_a_row_of_its_facts():
 def test_every_later_box_has_a_row_with_its_reason():
     table = rows()
     for name, reason in LATER.items():
-        assert table[name] == [reason.why]
+        assert table[name] == [reason.why, reason.instead]
+
+
+def test_every_form_that_does_not_run_has_a_row():
+    stated = {value for value in vars(later).values() if isinstance(value, later.NotYet)}
+    assert stated == {reason for reasons in later.FORMS.values() for reason in reasons}
+    for reason in stated:
+        assert f"| {reason.why} | {reason.instead} |" in forms_table()
 
 
 def test_no_box_is_both_and_none_is_forgotten():
@@ -39,7 +47,7 @@ def test_no_box_is_both_and_none_is_forgotten():
 
 def test_no_fact_is_empty_or_breaks_the_table():
     lines = [line for line in box_table().splitlines() if line.startswith("|")]
-    assert {line.count("|") for line in lines} == {len(fields(BoxFacts)) + 2, 3}
+    assert {line.count("|") for line in lines} == {len(fields(BoxFacts)) + 2, 4}
     for box in RUNNING:
         assert all(getattr(box.facts, field.name) != "" for field in fields(BoxFacts))
 

@@ -78,7 +78,7 @@ class Segment:
                 continue
             raise DamagedSegment(
                 f"{path}: the segment of {edge.name!r} for stime {self.lo} to {self.hi} is {harm}\n"
-                "    next: remove the run's cache folder and run again; it is rebuilt from the source logs"
+                "    next: go on with the run, auroral run --resume FOLDER: segments are rebuilt from the source logs"
             )
 
 

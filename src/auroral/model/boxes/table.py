@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
 
 from auroral.model.boxes.aggregate import Aggregate
@@ -9,7 +10,7 @@ from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxFacts, BoxSpec
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join
-from auroral.model.boxes.later import LATER
+from auroral.model.boxes.later import FORMS, LATER, NotYet
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
 
@@ -39,9 +40,18 @@ def box_table() -> str:
     for box in RUNNING:
         cells = [_cell(getattr(box.facts, name)) for name in names]
         lines.append(f"| {box.type} | " + " | ".join(cells) + " |")
-    lines += ["", "These load and check, and do not run yet:", "", "| box | why |", "|---|---|"]
-    lines += [f"| {name} | {reason.why} |" for name, reason in sorted(LATER.items())]
-    return "\n".join(lines) + "\n"
+    lines += ["", "These load and check, and do not run yet:", ""]
+    return "\n".join(lines) + "\n" + _later_table((name, reason) for name, reason in sorted(LATER.items()))
+
+
+def forms_table() -> str:
+    """Markdown: what does not run yet of boxes that do."""
+    return _later_table((box, reason) for box, reasons in FORMS.items() for reason in reasons)
+
+
+def _later_table(rows: Iterable[tuple[str, NotYet]]) -> str:
+    lines = ["| box | why | instead |", "|---|---|---|"]
+    return "\n".join([*lines, *(f"| {box} | {reason.why} | {reason.instead} |" for box, reason in rows)]) + "\n"
 
 
 def _cell(value: str | bool) -> str:
