@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "ui": ALL | {"cli", "app", "demo"},
 }
 # The public API, and the programs on top of it, are no layer: they put the parts together.
-PUTS_TOGETHER = {"__init__", "__main__", "app", "cli", "commands", "demo", "netmon"}
+PUTS_TOGETHER = {"__init__", "__main__", "app", "cli", "commands", "demo", "loading", "netmon"}
 
 
 def modules() -> list[Path]:

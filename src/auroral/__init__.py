@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from auroral.loading import LoadWarning, load
 from auroral.model.aggregates import UserAggregate, aggregate_function, register_aggregate
 from auroral.model.builder import DiagramBuilder, as_diagram, check, diagram
 from auroral.model.checking import Checked
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "diagram",
+    "load",
     "check",
     "run",
     "batch",
@@ -52,6 +54,7 @@ __all__ = [
     "DiagramError",
     "Problem",
     "Place",
+    "LoadWarning",
 ]
 
 _LAZY = dict.fromkeys(["run", "batch", "verify", "prune"], "auroral.app")

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from auroral.commands.describing import box_rows, describe, input_rows, silence_note, streams_json
-from auroral.commands.diagrams import Loaded, Source, must_be_used, read_source
-from auroral.commands.options import add_json, add_master, add_stime
+from auroral.commands.diagrams import Source, must_be_used, read_source
+from auroral.commands.options import add_functions, add_json, add_master, add_stime
+from auroral.commands.programs import register_functions
 from auroral.commands.terminal import (
     FINE,
     WRONG_INPUT,
@@ -24,6 +25,7 @@ from auroral.model.diagram import Diagram
 from auroral.model.duration import spell
 from auroral.model.errors import DiagramError, Place, Problem
 from auroral.model.placement import check_deployment
+from auroral.model.xml import Loaded
 
 NAME = "check"
 SUMMARY = "find everything that is wrong with a diagram, and show what its boxes are"
@@ -94,9 +96,11 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random rows of --determinism (1)")
     add_master(parser)
     add_stime(parser)
+    add_functions(parser)
 
 
 def run(args: Namespace) -> int:
+    register_functions(args.functions)
     sources = [read_source(file, args.stime) for file in args.files]
     must_be_used(args.stime, sources)
     verdicts = [verdict for source in sources for verdict in _verdicts(source, sources)]

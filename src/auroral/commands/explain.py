@@ -6,13 +6,15 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from auroral.commands.describing import Described, describe, input_rows, stream_rows, streams_json
-from auroral.commands.diagrams import Loaded, must_be_used, read_source
-from auroral.commands.options import add_diagram, add_json, add_stime
+from auroral.commands.diagrams import must_be_used, read_source
+from auroral.commands.options import add_diagram, add_functions, add_json, add_stime
+from auroral.commands.programs import register_functions
 from auroral.commands.sqlpage import Page, sql_page
 from auroral.commands.terminal import FINE, WrongUse, columns, problems_json, say, say_json, say_problems
 from auroral.model.checking import Checked, check
 from auroral.model.duration import spell
 from auroral.model.errors import AuroralError, DiagramError, unknown_name
+from auroral.model.xml import Loaded
 
 NAME = "explain"
 SUMMARY = "show the picture, the boxes and the Spark SQL of a diagram; starts no Spark"
@@ -44,6 +46,7 @@ def configure(parser: ArgumentParser) -> None:
         help="the SQL of `auroral batch` and `auroral verify`: no buckets, no slices",
     )
     add_stime(parser)
+    add_functions(parser)
     add_diagram(parser)
     add_json(parser)
 
@@ -64,6 +67,7 @@ def run(args: Namespace) -> int:
 
 
 def _chosen(args: Namespace) -> list[Loaded]:
+    register_functions(args.functions)
     source = read_source(args.file, args.stime)
     if source.problems:
         raise DiagramError(source.problems)

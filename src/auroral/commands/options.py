@@ -4,38 +4,29 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from auroral.commands.terminal import WrongUse
 from auroral.edge.pacing import InputSpec, InputSpecError, parse_input_spec
-from auroral.model.builder import STIME_UNITS
+from auroral.loading import StimeChoice, StimeError, stime_choice
 from auroral.model.diagram import Late
 from auroral.model.duration import microseconds
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class StimeOption:
-    """`--stime STREAM=FIELD[:UNIT]`; without a unit, integers count seconds as in Borealis files."""
-
-    stream: str
-    field: str
-    unit: str | None = None
-
-
-def parse_stime(text: str) -> StimeOption:
-    stream, equals, rest = text.partition("=")
-    field, colon, unit = rest.partition(":")
-    if not equals or not stream.strip() or not field.strip():
+def parse_stime(text: str) -> StimeChoice:
+    """`STREAM=FIELD[:UNIT]`."""
+    stream, equals, said = text.partition("=")
+    if not equals or not stream.strip() or not said.strip():
         raise ArgumentTypeError(
             f"{text!r} does not say which field carries a stream's stime; "
             "write STREAM=FIELD or STREAM=FIELD:UNIT, for example packets=ts:ms"
         )
-    if colon and unit not in STIME_UNITS:
-        raise ArgumentTypeError(f"{text!r}: the unit is {unit!r}; allowed are {', '.join(STIME_UNITS)}")
-    return StimeOption(stream.strip(), field.strip(), unit or None)
+    try:
+        return stime_choice(stream.strip(), said)
+    except StimeError as error:
+        raise ArgumentTypeError(str(error)) from error
 
 
 def parse_output(text: str) -> tuple[str, str]:
@@ -103,6 +94,17 @@ def add_stime(parser: ArgumentParser) -> None:
     )
 
 
+def add_functions(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--functions",
+        metavar="FILE.py",
+        action="append",
+        default=[],
+        help="a Python file that registers functions or aggregates which the diagram calls (auroral.register_function, "
+        "auroral.aggregate_function); it is executed. May be repeated",
+    )
+
+
 def add_diagram(parser: ArgumentParser) -> None:
     parser.add_argument("--diagram", metavar="NAME", help="which diagram, where a Python file defines several")
 
@@ -129,6 +131,7 @@ def add_streams(parser: ArgumentParser) -> None:
         "where an output goes: *.csv, *.jsonl, *.parquet (a folder), or - for standard output",
     )
     add_stime(parser)
+    add_functions(parser)
     parser.add_argument(
         "--bucket",
         metavar="LENGTH",

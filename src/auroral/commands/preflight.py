@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from auroral.commands.diagrams import load_one
 from auroral.commands.options import by_stream
+from auroral.commands.programs import register_functions
 from auroral.commands.terminal import WrongUse
 from auroral.edge.pacing import InputSpec, absolute
 from auroral.model.checking import Checked, check
@@ -39,6 +40,7 @@ class Plan:
 
 def plan(args: Namespace) -> Plan:
     """Check the arguments against the diagram, and that all inputs can be read and all outputs written."""
+    register_functions(args.functions)
     loaded = load_one(args.file, args.stime, args.diagram)
     diagram = loaded.diagram
     inputs = _named("--input", [(spec.stream, spec) for spec in args.input], [i.stream for i in diagram.inputs])
@@ -63,6 +65,7 @@ def plan(args: Namespace) -> Plan:
 
 def checked_diagram(args: Namespace, name: str | None) -> tuple[Checked, tuple[Problem, ...]]:
     """The diagram of FILE with what the options say, and what is odd about it."""
+    register_functions(args.functions)
     loaded = load_one(args.file, args.stime, name)
     checked = check(_changed(loaded.diagram, args)).runnable()
     return checked, (*loaded.warnings, *checked.warnings)

@@ -1,4 +1,4 @@
-"""Python files that define diagrams: run as a program would be, and searched for what they define."""
+"""Python files that define diagrams or register functions: run as a program would be, and searched for what they define."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import os
 import runpy
 import sys
 import traceback
+from collections.abc import Iterable
 from contextlib import redirect_stdout
 from typing import Any
 
+from auroral.loading import file_bytes
+from auroral.model.aggregates import REGISTERED
 from auroral.model.builder import DiagramBuilder
 from auroral.model.diagram import Diagram
 from auroral.model.errors import AuroralError, DiagramError, Place, Problem
+from auroral.model.expression import default_functions
 
 # Not `__main__`: what a file does only as a program (`if __name__ == "__main__"`) is not wanted here.
 RUN_NAME = "__auroral__"
@@ -36,6 +40,25 @@ def diagrams_of_program(file: str) -> list[Diagram | DiagramBuilder]:
     return list(found.values())
 
 
+def register_functions(files: Iterable[str]) -> None:
+    """Run files that register functions or aggregates; one that registers none is a mistake."""
+    for file in files:
+        file_bytes(file, (".py",))
+        before, aggregates = default_functions(), dict(REGISTERED)
+        _run(file)
+        if default_functions() is before and all(aggregates.get(n) is one for n, one in REGISTERED.items()):
+            raise DiagramError(
+                [
+                    Problem(
+                        f"{file} registers no function",
+                        allowed="a Python file that calls auroral.register_function or auroral.aggregate_function, or has "
+                        "functions with @auroral.function",
+                        next_step='write for example auroral.register_function("half", f, "int", "double") in it',
+                    )
+                ]
+            )
+
+
 def _run(file: str) -> dict[str, Any]:
     folder = os.path.dirname(os.path.abspath(file))
     if folder not in sys.path:
@@ -49,7 +72,10 @@ def _run(file: str) -> dict[str, Any]:
         raise
     except SyntaxError as error:
         place = Place(error.filename or file, error.lineno)
-        raise DiagramError([Problem(f"this is not Python: {error.msg}", place)]) from error
+        problem = Problem(
+            f"this is not Python: {error.msg}", place, "a Python program", "mend this line or the one before"
+        )
+        raise DiagramError([problem]) from error
     except (Exception, SystemExit) as error:
         raise DiagramError([_failed(file, error)]) from error
 

@@ -132,7 +132,9 @@ def _end(app: App, args: Namespace, to: TextIO, stopped: bool) -> int:
 
 def _resuming(args: Namespace, folder: Path) -> Resuming:
     """How to go on after a failure: as it was, or with functions that were mended since."""
-    return Resuming(f"auroral run --resume {folder}", f"auroral run {args.file or 'FILE'} --resume {folder}")
+    functions = "".join(f" --functions {file}" for file in args.functions)
+    mended = f"auroral run {args.file or 'FILE'}{functions} --resume {folder}"
+    return Resuming(f"auroral run --resume {folder}", mended)
 
 
 def _new_folder(given: str | None, name: str) -> Path:
@@ -154,7 +156,7 @@ def _resumed(args: Namespace) -> Plan:
     given += ["folder"] if args.folder is not None else []
     if args.file is None:
         # With a FILE they say, as they did in the beginning, which diagram it is.
-        given += [o for o in ("stime", "late", "delay", "idle_after") if getattr(args, o)]
+        given += [o for o in ("stime", "functions", "late", "delay", "idle_after") if getattr(args, o)]
         given += [o for o in ("bucket", "diagram") if getattr(args, o) is not None]
     if given:
         option = "--" + given[0].replace("_", "-")
