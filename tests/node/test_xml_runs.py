@@ -1,0 +1,156 @@
+"""Borealis files from end to end: loaded, run on Spark over files, compared with the reference, and verified.
+
+One file for each box type that runs, and for ways in which they are put together; control streams are outputs.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import auroral
+from auroral.model import aggregates
+from auroral.model.expression import functions
+from auroral.reference.evaluate import evaluate
+from auroral.reference.rows import Row
+from model.xml.compose import AGGREGATE, JOIN, SUNION, box, diagram, without
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+S = 1_000_000
+
+
+def mapped(**columns: str) -> dict[str, str]:
+    """The parameters of a map."""
+    found = {}
+    for number, (name, expression) in enumerate(columns.items()):
+        found |= {f"expression.{number}": expression, f"output-field-name.{number}": name}
+    return found
+
+
+ROWS = {
+    "a": [(t, f"k{t % 3}", t * 0.5) for t in range(40)],
+    "b": [(t, f"k{t % 4}", -1.0 * t) for t in range(1, 40, 2)],
+}
+INDEPENDENT = {**AGGREGATE, "independent-window-alignment": "1", "group-by": "K"}
+BY_BUCKET = {**SUNION, "interval": "1000"}
+SERIALIZED = box("sunion", {**BY_BUCKET, "max-delay.1": "500"}, ["a", "b"], ["c_in", "both"], "serialized")
+SPLIT = box("sunion", {**BY_BUCKET, "max-delay.1": "500"}, ["a", "b"], ["c_in", "left", "right"], "split")
+AURORA = {
+    **without(JOIN, "left-buffer-size", "right-buffer-size"),
+    "down-size": "3",
+    "up-size": "2",
+    "out-field.0": "left.T",
+    "out-field-name.0": "T",
+    "out-field.1": "Right.V + left.v",
+    "out-field-name.1": "S",
+}
+DROP = {"drop_rate": "0.5", "max_batch_size": "1"}
+WINDOWS = {"window-size": "10", "window-slide": "5", "window-size-by": "VALUES", "order-by": "FIELD", "group-by": "k"}
+
+FILES: Mapping[str, tuple[str, ...]] = {
+    "map": (box("map", mapped(T="T", K="K", V="if V > 5.0 then int(V) % 3 else 0 - 1")), '<output stream="Out"/>'),
+    "filter with an else-port": (
+        box("filter", {"expression.0": "V > 9", "expression.1": "K = 'k1'", "pass-on-false-port": "1"}, outs="xyz"),
+        *(f'<output stream="{port}" schema="row"/>' for port in "xyz"),
+    ),
+    "union": (box("union", {}, ["a", "b"]), '<output stream="out"/>'),
+    "sunion and soutput": (
+        SERIALIZED,
+        box("aggregate", INDEPENDENT, ["both"], ["counted"], "counts"),
+        box("soutput", {}, ["counted"], ["c_out", "out"], "emit"),
+        '<output stream="out"/><output stream="c_in" schema="none"/><output stream="c_out" schema="none"/>',
+    ),
+    "first-aligned aggregate": (
+        box("aggregate", {**AGGREGATE, "group-by": "k", "aggregate-function.1": "max(V)"}),
+        '<output stream="out"/>',
+    ),
+    "join": (box("join", JOIN, ["a", "b"]), '<output stream="out"/>'),
+    "aurorajoin": (
+        box("aurorajoin", AURORA, ["a", "b"]),
+        '<output stream="out"/>',
+    ),
+    "sjoin after an sunion": (
+        SPLIT,
+        box("sjoin", JOIN, ["left", "right"], ["out"], "pairs"),
+        '<output stream="out"/><output stream="c_in" schema="none"/>',
+    ),
+    "delay": (box("delay", {"delay-ms": "1"}), '<output stream="out"/>'),
+    "random_drop": (box("random_drop", DROP), '<output stream="out"/>'),
+    "window_drop": (
+        box("window_drop", {**DROP, **WINDOWS, "order-on-field": "t"}, ["a"], ["kept"], "shed"),
+        box("aggregate", INDEPENDENT, ["kept"], ["out"], "counts"),
+        '<output stream="kept"/><output stream="out"/>',
+    ),
+    "aggregates, filtered, joined on their windows": (
+        box("aggregate", INDEPENDENT, ["a"], ["of_a"], "count_a"),
+        box("filter", {"expression.0": "agg_0 > 1"}, ["of_a"], ["many"], "busy"),
+        box("aggregate", INDEPENDENT, ["b"], ["of_b"], "count_b"),
+        box("join", {**JOIN, "left-buffer-size": "0", "right-buffer-size": "0"}, ["many", "of_b"], ["out"], "both"),
+        '<output stream="out"/>',
+    ),
+    "windows over pairs, by a map of their stime": (
+        box("join", {**JOIN, "out-field.0": "left.k"}, ["a", "b"], ["pairs"], "pairs"),
+        box("map", mapped(At="stime"), ["pairs"], ["timed"], "timed"),
+        box(
+            "aggregate",
+            {
+                **without(INDEPENDENT, "group-by"),
+                "order-on-field": "At",
+                "window-size": "10000000",
+                "advance": "5000000",
+            },
+            ["timed"],
+            ["out"],
+            "counts",
+        ),
+        '<output stream="out"/>',
+    ),
+    "functions of Borealis' users": (
+        box("map", mapped(T="T", M="LRSecToMin(T)"), ["a"], ["x"], "minutes"),
+        box(
+            "aggregate",
+            {**without(INDEPENDENT, "group-by"), "aggregate-function.0": "FidSum(M)"},
+            ["x"],
+            ["out"],
+            "sums",
+        ),
+        '<output stream="out"/>',
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(functions, "_default", functions.default_functions())
+    monkeypatch.setitem(aggregates._registered, "fidsum", None)  # type: ignore[arg-type]  # so that it is gone afterwards
+    auroral.register_function("LRSecToMin", lambda sec: None if sec is None else sec // 6, "int", "int")
+    auroral.aggregate_function("FidSum", init=lambda: 0, incr=lambda s, m: s + m, final=lambda s: s, returns="long")
+
+
+def written(folder: Path) -> dict[str, Path]:
+    """The rows as files whose columns are in another case than the diagram's fields."""
+    found = {stream: folder / f"{stream}.csv" for stream in ROWS}
+    for stream, rows in ROWS.items():
+        found[stream].write_text("\n".join(["T,K,V", *(",".join(map(str, row)) for row in rows)]))
+    return found
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_runs_as_the_reference_and_the_batch_run_do(spark: "SparkSession", tmp_path: Path, name: str) -> None:
+    checked = auroral.check(auroral.load(diagram(*FILES[name]), stime={"a": "T", "b": "T"}))
+    outputs = [output.stream for output in checked.diagram.outputs]
+    given = {s: [Row(row[0] * S, row, (seq,)) for seq, row in enumerate(rows)] for s, rows in ROWS.items()}
+    expected = evaluate(checked, given, 40 * S, flush=True).streams
+    inputs, folder = written(tmp_path), tmp_path / "run"
+    with auroral.run(checked, inputs=inputs, folder=folder, session=spark, flush=True) as app:
+        app.await_termination(300)
+        for stream in outputs:
+            rows = app.table(stream).to_pylist()
+            assert [tuple(row.values()) for row in rows] == [(r.stime, *r.values) for r in expected[stream]], stream
+    assert any(expected[stream] for stream in outputs)
+    report = auroral.verify(folder, spark)
+    assert report.ok, report.text
