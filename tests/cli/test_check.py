@@ -57,6 +57,7 @@ def test_json(auroral: Call, tmp_path: Path) -> None:
     boxes = {box["name"]: box for box in good["boxes"]}
     assert boxes["connections"]["inputs"][0] == {"stream": "oslo", "required": False}
     assert boxes["per source"]["horizon_buckets"] == 5
+    assert (boxes["connections"]["repeatable"], boxes["per source"]["repeatable"]) == (True, False)
     assert [p["line"] for p in bad["problems"]] == [6, 7]
     assert set(bad["problems"][0]) == {"what", "file", "line", "element", "allowed", "next"}
 

@@ -337,15 +337,22 @@ def test_the_order_of_boxes_is_topological():
 
 
 def test_unread_streams_are_a_warning():
-    (warning,) = check(one(Delay(0))).warnings
+    boxes = (Box("b", Delay(0), ("s",), ("o0",)), Box("c", Delay(0), ("s",), ("o1",)))
+    (warning,) = check(diagram(*boxes, outputs=(Output("o1"),))).warnings
     assert warning.what == "stream 'o0' is read by no box and is no output"
+
+
+def test_a_diagram_without_outputs_is_a_warning():
+    (warning,) = check(one(Delay(0))).warnings
+    assert "has no output" in warning.what and warning.next_step
+    assert warning.allowed == "streams that nothing reads: o0"
 
 
 def test_control_streams_are_the_systems_own():
     boxes = (Box("u", SUnion(100), ("s", "s"), ("c", "d")), Box("o", SOutput(), ("d",), ("c2", "out")))
     assert check(diagram(*boxes, outputs=(Output("out"),))).warnings == ()
     (warning,) = check(diagram(*boxes)).warnings
-    assert warning.what == "stream 'out' is read by no box and is no output"
+    assert warning.allowed == "streams that nothing reads: out"
 
 
 @pytest.mark.parametrize("name", ["", "__a", "a\nb", "a${b}"])
@@ -416,6 +423,25 @@ def test_a_window_on_the_start_of_windows_is_on_stime_again():
     assert isinstance(checked.typed, TypedStimeAggregate)
     # at = start of a window of 10, whose result is at start + 9.
     assert (checked.typed.size, checked.typed.phase) == (20, 9)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        Filter(("s.v > 1",)),
+        Map((("t", "s.ts"), ("v", "s.v * v"))),
+        Aggregate((("n", "sum(s.v)"),), StimeWindow(10, 10)),
+    ],
+)
+def test_fields_may_be_written_with_the_stream_that_the_box_reads(spec):
+    stream = check(one(spec)).streams["o0"]
+    assert not isinstance(spec, Map) or [clock.name for clock in stream.clocks] == ["t"]
+
+
+def test_another_stream_before_a_field_is_refused():
+    found = problem(one(Filter(("other.v > 1",))))
+    assert "the only input here is 's'" in found.what and found.allowed and found.next_step == "write v"
+    assert "unknown field of s 'w'" in problem(one(Filter(("s.w > 1",)))).what
 
 
 def test_required_ports():

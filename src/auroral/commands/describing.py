@@ -27,6 +27,7 @@ class Described:
     outputs: tuple[str, ...]
     deterministic: str
     convergent: bool
+    repeatable: bool
     order_key: str
     result_stime: str
     on_error: str
@@ -57,6 +58,7 @@ class Described:
             "outputs": list(self.outputs),
             "deterministic": self.deterministic,
             "convergent": self.convergent,
+            "repeatable": self.repeatable,
             "order_key": self.order_key,
             "result_stime": self.result_stime,
             "on_error": self.on_error,
@@ -86,6 +88,7 @@ def _box(checked: CheckedBox, query: str, bucket: int) -> Described:
         box.outputs,
         "unknown" if later else "if its function is" if isinstance(typed, TypedApply) else "yes",
         typed.convergent,
+        facts.repeatable,
         facts.order_key,
         facts.result_stime,
         str(typed.on_error),
@@ -95,7 +98,7 @@ def _box(checked: CheckedBox, query: str, bucket: int) -> Described:
 
 def box_rows(boxes: list[Described]) -> list[list[str]]:
     """A table of boxes for `check`."""
-    head = ["box", "type", "class", "horizon", "deterministic", "convergent", "ports"]
+    head = ["box", "type", "class", "horizon", "deterministic", "convergent", "repeatable", "ports"]
     rows = [
         [
             b.name,
@@ -103,12 +106,17 @@ def box_rows(boxes: list[Described]) -> list[list[str]]:
             b.box_class,
             b.horizon_text if b.runs else "-",
             b.deterministic,
-            ("yes" if b.convergent else "no") if b.runs else "-",
+            _yes(b.convergent) if b.runs else "-",
+            _yes(b.repeatable) if b.runs else "-",
             b.ports,
         ]
         for b in boxes
     ]
     return [head, *rows]
+
+
+def _yes(fact: bool) -> str:
+    return "yes" if fact else "no"
 
 
 def stream_rows(checked: Checked) -> list[list[str]]:

@@ -145,10 +145,15 @@ class _Checking:
     def _unread(self) -> None:
         read = {stream for box in self.diagram.boxes for stream in box.inputs}
         read |= {output.stream for output in self.diagram.outputs}
-        for stream, place in self._produced():
-            # Control streams are the system's own.
-            if stream not in read and self.streams.get(stream) != CONTROL:
-                self.warnings.append(Problem(f"stream {stream!r} is read by no box and is no output", place))
+        # Control streams are the system's own.
+        ends = [(s, place) for s, place in self._produced() if s not in read and self.streams.get(s) != CONTROL]
+        if self.diagram.outputs:
+            self.warnings += [Problem(f"stream {s!r} is read by no box and is no output", at) for s, at in ends]
+            return
+        what = f"the diagram {self.diagram.name!r} has no output: a run of it gives nothing"
+        candidates = f"streams that nothing reads: {', '.join(s for s, _ in ends[:5])}" if ends else "any stream"
+        step = 'make one with <output stream="..."/>, or .output() in Python'
+        self.warnings.append(Problem(what, allowed=candidates, next_step=step))
 
     def _produced(self) -> Iterable[tuple[str, Place]]:
         for given in self.diagram.inputs:
@@ -198,7 +203,7 @@ class _Checking:
             self.unknown.update(box.outputs)
             return None
         # A bucket of no length is a problem already; boxes are judged all the same.
-        report = Report(box.name, place, self.functions, max(1, self.diagram.bucket))
+        report = Report(box.name, place, self.functions, max(1, self.diagram.bucket), box.inputs)
         typed = box.spec.resolve([self.streams[stream] for stream in box.inputs], len(box.outputs), report)
         self.problems += report.problems
         self.warnings += report.warnings

@@ -10,7 +10,6 @@ from auroral.model.errors import Place, Problem
 
 NODE_PORT = 15000
 MONITOR_PORT = 25000
-REGION_PORT = 45000
 LOCAL_HOST = "127.0.0.1"
 
 _ENDPOINT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]/]*)(?::([0-9]{0,5}))?")

@@ -178,6 +178,8 @@ def test_wrong_joins() -> None:
 
 def test_drops() -> None:
     assert spec("random_drop", DROP) == RandomDrop(0.25, 4)
+    assert "max_batch_size is 4, which does nothing" in warning(box("random_drop", DROP)).what
+    assert load(box("random_drop", {**DROP, "max_batch_size": "1"})).warnings == ()
     assert spec("window_drop", {**WINDOW_DROP, "group-by": "k"}) == WindowDrop(0.25, 4, 10, 5, "t", ("k",))
     counted = {**without(WINDOW_DROP, "order-on-field"), "window-size-by": "TUPLES", "order-by": "TUPLENUM"}
     assert spec("window_drop", counted) == WindowDrop(0.25, 4, 10, 5, tuples=True)

@@ -76,7 +76,7 @@ def test_every_element() -> None:
     assert deployment == Deployment(
         nodes=(Node(Endpoint("n1"), ("one", "two", "three")),),
         replica_sets=(ReplicaSet("Pair", ("x", "y"), (Node(Endpoint(port=1)), Node(Endpoint(port=2), ("z",)))),),
-        regions=(Region("n1", Endpoint("m", 45000)), Region()),
+        regions=(Region("n1", Endpoint("m", 25000)), Region()),
         clients=(Client("P", Endpoint("c", 25000), (Publish("a"),), (Subscribe("b", Endpoint(port=9), 4),)),),
         publishes=(Publish("c", "n1"),),
         subscribes=(Subscribe("d"),),

@@ -135,8 +135,10 @@ def test_roots() -> None:
     with pytest.raises(DiagramError, match="a diagram, not a deployment"):
         read_deployment("<borealis/>")
     for tag in ("gen_info", "distribution"):
-        assert "load generator" in refused(f"<{tag}/>").what
-    assert "running diagram" in refused("<disconnect box='x'/>").what
+        generated = refused(f"<{tag}/>")
+        assert "load generator" in generated.what and "--input" in (generated.next_step or "")
+    change = refused("<disconnect box='x'/>")
+    assert "running diagram" in change.what and "the diagram's own file" in (change.next_step or "")
     unknown = refused("\n<boreals/>")
     assert unknown.next_step == "did you mean 'borealis'?"
     assert unknown.allowed is not None

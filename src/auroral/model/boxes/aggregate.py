@@ -21,7 +21,6 @@ from auroral.model.boxes.base import BoxClass, BoxFacts, Report, TypedBox, expec
 from auroral.model.boxes.later import FIELD_WINDOWS, TUPLE_WINDOWS, WINDOW_TIMEOUTS, NotStime, later
 from auroral.model.boxes.stateless import schema_of
 from auroral.model.duration import spell
-from auroral.model.expression import Scope
 from auroral.model.schema import Field
 from auroral.model.stream import ClockField, StreamType
 from auroral.model.types import LONG, TIMESTAMP, FieldType, Kind
@@ -88,7 +87,7 @@ class Aggregate:
             return None
         for name in self.group_by:
             report.field(name, stream)
-        scope = Scope.of(stream.schema)
+        scope = report.scope(stream)
         typed = [typed_aggregate(name, text, scope, report) for name, text in self.functions]
         functions = tuple(t for t in typed if t is not None)
         _check_sizes(self.window, report)

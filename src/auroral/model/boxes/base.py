@@ -76,7 +76,7 @@ class TypedBox:
 class Report:
     """Collects what is wrong with one box, so that all of it can be said at once.
 
-    `bucket` is the length of the diagram's buckets, above 0. `missing` are functions without which the box is right and
+    `bucket` is the length of the diagram's buckets, above 0. `streams` are what the box reads. `missing` are functions without which the box is right and
     cannot run.
     """
 
@@ -84,6 +84,7 @@ class Report:
     place: Place
     functions: Functions
     bucket: int
+    streams: tuple[str, ...] = ()
     problems: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
     missing: list[Problem] = field(default_factory=list)
@@ -93,6 +94,10 @@ class Report:
 
     def warn(self, what: str, next_step: str | None = None) -> None:
         self.warnings.append(Problem(what, self.place, None, next_step))
+
+    def scope(self, stream: StreamType) -> Scope:
+        """The names for expressions of a box with one input."""
+        return Scope.of(stream.schema, self.streams[0] if self.streams else None)
 
     def field(self, name: str, stream: StreamType) -> bool:
         if stream.schema.get(name) is None:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from auroral.model.boxes.base import BoxClass, BoxFacts, Report, Source, TypedBox, error_stream, expect_ports
 from auroral.model.errors import DiagramError
-from auroral.model.expression import Scope, Typed, bare_field
+from auroral.model.expression import Typed, bare_field
 from auroral.model.on_error import OnError
 from auroral.model.schema import Field, Schema
 from auroral.model.stream import ClockField, StreamType
@@ -58,7 +58,7 @@ class Filter:
         side = self.on_error is OnError.REJECT and outputs == cases + 1
         if not expect_ports(report, "filter", inputs, outputs, 1, cases + side):
             return None
-        scope = Scope.of(inputs[0].schema)
+        scope = report.scope(inputs[0])
         typed = [report.predicate(p, scope, f"predicate {i}") for i, p in enumerate(self.predicates)]
         predicates = tuple(t for t in typed if t is not None)
         if len(predicates) < len(typed) or not report.rejects(self.on_error, predicates, inputs[0], side):
@@ -116,7 +116,7 @@ class Map:
             )
             return None
         stream = inputs[0]
-        scope = Scope.of(stream.schema)
+        scope = report.scope(stream)
         typed = [(name, report.expression(source, scope, f"field {name!r}")) for name, source in self.columns]
         columns = tuple((name, t) for name, t in typed if t is not None)
         if len(columns) < len(typed):

@@ -14,17 +14,18 @@ STIME = "stime"
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The inputs of a box by qualifier; a box with one input may leave it without one (None).
+    """The inputs of a box by qualifier; that of a box with one input has none (None).
 
-    Each input also has the pseudo-field `stime`, in microseconds, unless a field of that name hides it.
+    `called` is the stream that such an input is: its fields may be written with it. Each input also has the pseudo-field `stime`, in microseconds, unless a field of that name hides it.
     """
 
     inputs: tuple[tuple[str | None, Schema], ...]
+    called: str | None = None
 
     @staticmethod
-    def of(schema: Schema, qualifier: str | None = None) -> Scope:
+    def of(schema: Schema, called: str | None = None) -> Scope:
         """The scope of a box with one input."""
-        return Scope(((qualifier, schema),))
+        return Scope(((None, schema),), called)
 
     @staticmethod
     def named(**inputs: Schema) -> Scope:
@@ -51,13 +52,20 @@ class Scope:
 
     def _find_in(self, qualifier: str, field: str) -> tuple[str | None, FieldType] | Problem:
         for given, schema in self.inputs:
-            if given == qualifier:
+            if qualifier == (self.called if given is None else given):
                 found = schema.get(field) or (LONG if field == STIME else None)
-                return (given, found) if found else unknown_name(f"field of {given}", field, _names(schema))
+                return (given, found) if found else unknown_name(f"field of {qualifier}", field, _names(schema))
         qualifiers = [q for q, _ in self.inputs if q is not None]
         if qualifiers:
             return unknown_name("input", qualifier, qualifiers)
-        return Problem(f"{qualifier}.{field}: the only input here has no name of its own", next_step=f"write {field}")
+        if self.called is None:
+            what, allowed = (
+                f"{qualifier}.{field}: the only input here has no name of its own",
+                "fields without a stream",
+            )
+        else:
+            what, allowed = f"{qualifier}.{field}: the only input here is {self.called!r}", f"fields of {self.called!r}"
+        return Problem(what, allowed=allowed, next_step=f"write {field}")
 
     def _known(self) -> list[str]:
         return list(dict.fromkeys(name for _, schema in self.inputs for name in _names(schema)))

@@ -122,7 +122,14 @@ def _union(_parameters: Parameters, _inputs: int) -> BoxSpec:
 
 
 def _random_drop(parameters: Parameters, _inputs: int) -> BoxSpec:
-    return RandomDrop(parameters.number("drop_rate", 0, 1) or 0.0, parameters.whole("max_batch_size", 1) or 1)
+    batch = parameters.whole("max_batch_size", 1)
+    if batch is not None and batch > 1:
+        parameters.warn(
+            "max_batch_size",
+            f"max_batch_size is {batch}, which does nothing: each row stays or goes by a hash of its own",
+            "drop whole windows with window_drop, or leave it at 1",
+        )
+    return RandomDrop(parameters.number("drop_rate", 0, 1) or 0.0, batch or 1)
 
 
 def _window_drop(parameters: Parameters, _inputs: int) -> BoxSpec:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from auroral.model.deployment import (
     MONITOR_PORT,
     NODE_PORT,
-    REGION_PORT,
     Client,
     Deployment,
     Endpoint,
@@ -41,7 +40,7 @@ def read_deployment(text: str | bytes, file: str | None = None) -> Deployment:
         nodes=_added_up(reading.nodes(root)),
         replica_sets=reading.replica_sets(root),
         regions=tuple(
-            Region(_text(e, "node"), reading.endpoint(e, REGION_PORT), notes.place(e)) for e in root.all("region")
+            Region(_text(e, "node"), reading.endpoint(e, MONITOR_PORT), notes.place(e)) for e in root.all("region")
         ),
         clients=tuple(reading.client(e) for e in root.all("client")),
         publishes=reading.publishes(root),

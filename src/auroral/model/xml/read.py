@@ -75,14 +75,24 @@ def expect_root(root: Element, wanted: str, file: str | None) -> None:
     allowed = "borealis (a diagram) or deploy (a deployment) as the root element"
     if root.tag in ("borealis", "deploy"):
         kinds = {"borealis": "diagram", "deploy": "deployment"}
-        problem = Problem(f"this is a {kinds[root.tag]}, not a {kinds[wanted]}", place, f"{wanted} as the root element")
+        what = f"this is a {kinds[root.tag]}, not a {kinds[wanted]}"
+        step = f"give the {kinds[wanted]}'s file; auroral check takes both together: check DIAGRAM.xml DEPLOYMENT.xml"
+        problem = Problem(what, place, f"{wanted} as the root element", step)
     elif root.tag in ("distribution", "param_distribution", "param", "gen_info"):
         problem = Problem(
-            f"<{root.tag}> belongs to a load generator's file, which Auroral does not read", place, allowed
+            f"<{root.tag}> belongs to a load generator's file, which Auroral does not read",
+            place,
+            allowed,
+            "load the diagram that it makes rows for, and give it rows from files: --input STREAM=PATH",
         )
     elif root.tag in ("connect", "disconnect", "modify", "move", "delete"):
         problem = Problem(
-            f"<{root.tag}> changes a running diagram; such a file cannot be loaded by itself", place, allowed
+            f"<{root.tag}> changes a running diagram; such a file cannot be loaded by itself",
+            place,
+            allowed,
+            "write the change into the diagram's own file: <modify> may stand there"
+            if root.tag == "modify"
+            else "write the change into the diagram's own file",
         )
     else:
         suggestion = unknown_name("root element", root.tag[:60], ("borealis", "deploy"), place)
