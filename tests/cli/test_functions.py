@@ -100,6 +100,22 @@ def test_wrong_files_are_refused(auroral: Call, roads: Path, name: str, text: st
     assert "Traceback" not in ended.err
 
 
+@pytest.mark.spark
+def test_a_run_keeps_its_functions_for_resuming_and_verifying(process: Call, roads: Path) -> None:
+    rows = roads.parent / "reports.csv"
+    rows.write_text("SEC,speed\n" + "".join(f"{sec},{sec % 90}\n" for sec in range(0, 300, 7)))
+    given = ("--input", "reports=reports.csv", "--output", "jams=jams.csv", "--folder", "run")
+    ended = process("run", roads, "--functions", "roads.py", *given)
+    assert ended.code == 0, ended.err
+    assert [line.split(",")[-1] for line in (roads.parent / "jams.csv").read_text().split()] == ["agg_0", *"99889"]
+    # Without the files that they came from.
+    (roads.parent / "roads.py").unlink()
+    roads.unlink()
+    assert process("run", "--resume", "run").code == 0
+    verified = process("verify", "run")
+    assert verified.code == 0, verified.out
+
+
 def test_a_resumed_run_has_its_functions(auroral: Call) -> None:
     ended = auroral("run", "--resume", "somewhere", "--functions", "roads.py")
     assert ended.code == 2

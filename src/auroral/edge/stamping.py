@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 
 from auroral.edge.ledger import Reason
 from auroral.model.diagram import Input, Late, Stamp
-from auroral.model.errors import AuroralError, DiagramError, Problem, unknown_name
+from auroral.model.errors import AuroralError, DiagramError, Problem, nearest, unknown_name
 from auroral.model.schema import Schema, arrow_schema
 from auroral.model.types import Kind
 
@@ -171,16 +171,19 @@ class Stamper:
             raise DiagramError([unknown_name("stime field", name, self.input.schema.names, place)])
         if not (kind.is_integer or kind.kind is Kind.TIMESTAMP):
             what = f"stime field {name!r} is a {kind}"
-            raise DiagramError([Problem(what, place, allowed="a timestamp or an integer field")])
+            raise DiagramError([Problem(what, place, "a timestamp or an integer field", "choose another field")])
         if self._stamp.unit <= 0 or not 0 <= self._stamp.delay < STIME_LIMIT:
             what = f"stime field {name!r} has unit {self._stamp.unit} and delay {self._stamp.delay}"
-            raise DiagramError([Problem(what, place, allowed="a unit of at least 1 us, a delay of 0 or more")])
+            raise DiagramError([Problem(what, place, "a unit of at least 1 us, a delay of 0 or more", "mend the two")])
 
     def _conform(self, table: pa.Table) -> pa.Table:
         missing = [name for name in self.input.schema.names if name not in table.column_names]
         if missing:
-            problem = unknown_name("field", missing[0], table.column_names)
-            raise StampError(f"rows for {self.input.stream!r} lack the field {missing[0]!r}; {problem.next_step or ''}")
+            guess = nearest(missing[0], table.column_names)
+            raise StampError(
+                f"rows for {self.input.stream!r} lack the field {missing[0]!r}\n    allowed: {self.input.schema}\n"
+                f"    next: {f'rename {guess!r} to it' if guess else 'add the column; where it has no value, null'}"
+            )
         chosen = table.select(list(self.input.schema.names))
         if chosen.schema.equals(self._arrow):
             return chosen

@@ -25,6 +25,7 @@ class UserCodeFailed(AuroralError):
         self.what, self.lo, self.hi = what, lo, hi
         problem = Problem(
             f"{what}, in the buckets of stime [{lo}, {hi})",
+            allowed="functions that give a value of their type, or None, for every row",
             # Another diagram is another run; a mended function is not.
             next_step="mend the function, then start again: a run that has a folder goes on there with the same rows; or, in "
             "a new run, filter out such rows before it, or reject them with on_error='reject' on a filter or map",

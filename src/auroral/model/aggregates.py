@@ -12,7 +12,7 @@ from auroral.model import types
 from auroral.model.boxes.base import Report
 from auroral.model.errors import DiagramError, Problem, unknown_name
 from auroral.model.expression import Scope, Typed, parse_aggregate, resolve, users_wrote
-from auroral.model.types import FieldType, Kind, UnknownType, parse_type
+from auroral.model.types import FieldType, Kind, UnknownType, allowed_types, parse_type
 
 BUILT_IN = ("count", "sum", "avg", "min", "max", "stddev", "firstval", "lastval", "count_distinct")
 ORDER_SENSITIVE = ("firstval", "lastval")
@@ -44,7 +44,15 @@ def register_aggregate(aggregate: UserAggregate) -> UserAggregate:
     """Make a user aggregate known by its name, in Python diagrams and in XML files alike."""
     name = aggregate.name.lower()  # as calls are read
     if name in BUILT_IN:
-        raise DiagramError([Problem(f"{aggregate.name!r} is a built-in aggregate", next_step="choose another name")])
+        raise DiagramError(
+            [
+                Problem(
+                    f"{aggregate.name!r} is a built-in aggregate",
+                    allowed=f"any name but {', '.join(BUILT_IN)}",
+                    next_step="choose another name",
+                )
+            ]
+        )
     _registered[name] = aggregate
     return aggregate
 
@@ -89,13 +97,18 @@ def typed_aggregate(name: str, text: str, scope: Scope, report: Report) -> Typed
         report.problems.append(unknown_name("aggregate function", call.name, (*BUILT_IN, *_registered), report.place))
         return None
     if len(args) != 1 and not (call.name == "count" and not args):
-        report.add(f"aggregate {name!r}: {call.name} takes one argument, not {len(args)}")
+        report.add(
+            f"aggregate {name!r}: {call.name} takes one argument, not {len(args)}",
+            allowed="one expression; count may have none",
+            next_step=f"write {call.name}(x); several values go into one expression, as in {call.name}(x + y)",
+        )
         return None
     result = _result_type(call.name, args[0].type if args else None)
     if result is None:
         report.add(
             f"aggregate {name!r}: {call.name} of a {args[0].type}",
             allowed="numbers" if call.name in ("sum", "avg", "stddev") else "any type but binary",
+            next_step="take another field, or convert it in the argument, for example with double(x)",
         )
         return None
     return TypedAggregate(name, call.name, args, result)
@@ -130,19 +143,33 @@ def aggregate_function(
     """Make an aggregate of four functions known by its name: see UserAggregate for what each of them does."""
     problems = []
     if not isinstance(name, str) or not _NAME.match(name):  # type: ignore[redundant-expr]  # users err
-        problems.append(Problem(f"{name!r} cannot be the name of an aggregate", allowed="letters, digits and _"))
+        problems.append(
+            Problem(
+                f"{name!r} cannot be the name of an aggregate",
+                allowed="letters, digits and _",
+                next_step="give it a name as Python has them",
+            )
+        )
     parts: dict[str, object] = {"init": init, "incr": incr, "final": final}
     if combine is not None:
         parts["combine"] = combine
     problems += [
-        Problem(f"aggregate {name!r}: {part} is {value!r}", allowed="a function")
+        Problem(
+            f"aggregate {name!r}: {part} is {value!r}",
+            allowed="a function",
+            next_step=f"give {part} a function, by name or as a lambda",
+        )
         for part, value in parts.items()
         if not callable(value)
     ]
     try:
         result = parse_type(returns) if isinstance(returns, str) else returns
     except UnknownType as error:
-        problems.append(Problem(f"aggregate {name!r}: {error}"))
+        problems.append(
+            Problem(
+                f"aggregate {name!r}: {error}", allowed=allowed_types(), next_step='write returns="long", for example'
+            )
+        )
     if problems:
         raise DiagramError(problems)
     return register_aggregate(UserAggregate(name, init, incr, final, result, combine))

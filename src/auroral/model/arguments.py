@@ -50,7 +50,7 @@ def name_of(kind: str, given: object) -> str:
 def text(what: str, given: object, place: Place, allowed: str = "a string") -> str:
     if isinstance(given, str):
         return given
-    return refuse(f"{what} is {given!r}", place, allowed)
+    return refuse(f"{what} is {given!r}", place, allowed, next_step=f'write {what}="..."')
 
 
 def optional_text(what: str, given: object, place: Place, allowed: str = "a string") -> str | None:
@@ -132,6 +132,7 @@ def expression(what: str, given: object, place: Place) -> Source:
         f"{what} is {given!r}",
         place,
         allowed="an expression as a string, or Spark SQL as sql('...', 'type')",
+        next_step='write it in quotes, for example "price > 10.0"',
     )
 
 
@@ -169,7 +170,7 @@ def calls(given: object, place: Place) -> tuple[tuple[str, str], ...]:
 def number(what: str, given: object, place: Place) -> float:
     if isinstance(given, int | float) and not isinstance(given, bool):
         return given
-    return refuse(f"{what} is {given!r}", place, allowed="a number")
+    return refuse(f"{what} is {given!r}", place, allowed="a number", next_step=f"write for example {what}=0.5")
 
 
 def schema_of(given: SchemaLike, place: Place) -> Schema:

@@ -68,6 +68,7 @@ class DiagramBuilder:
             given.refuse(
                 "unit, delay and idle_after are about a stime field, and there is none",
                 place,
+                allowed="these with stime=...",
                 next_step="name the field with stime=..., or leave them out: the clock is never late",
             )
         field = given.optional_text("stime", stime, place, "the name of a field, or None for the clock")
@@ -124,12 +125,18 @@ class DiagramBuilder:
         """A step of any box type, into the current query; gives its output streams."""
         for stream in inputs:
             if not isinstance(stream, AggregateSteps):
-                given.refuse(f"{stream!r} is not a stream", place, "streams, as inputs and steps return them")
+                given.refuse(
+                    f"{stream!r} is not a stream",
+                    place,
+                    "streams, as inputs and steps return them",
+                    next_step="hand over the stream itself, not its name",
+                )
             if stream.builder is not self:
                 given.refuse(
                     f"stream {stream.name!r} belongs to another diagram, {stream.builder.name!r}",
                     place,
                     allowed=f"streams of {self.name!r}",
+                    next_step="make the step in the diagram of its streams",
                 )
         box = Box(name, spec, tuple(stream.name for stream in inputs), tuple(outputs), place=place)
         self._queries.setdefault(self._query, []).append(box)
@@ -155,6 +162,7 @@ class DiagramBuilder:
             given.refuse(
                 f"step {box.name!r} rejects no rows: it has on_error={spec.on_error.value!r}",
                 given.user_place(f"errors of {box.name!r}"),
+                allowed="streams of errors of steps with on_error='reject'",
                 next_step=f"write on_error='reject' in the step {box.name!r}",
             )
         if name not in box.outputs:
@@ -175,6 +183,7 @@ def as_diagram(given_diagram: Diagram | DiagramBuilder) -> Diagram:
             f"{other!r} is not a diagram",
             given.user_place("diagram"),
             allowed="what diagram(...) returned, or a Diagram",
+            next_step="hand over the diagram itself",
         )
     return given_diagram
 
@@ -187,7 +196,12 @@ def check(diagram: Diagram | DiagramBuilder, functions: Functions | None = None)
 def _stime_unit(fields: Schema, name: str | None, unit: str | None, place: Place) -> int:
     """Microseconds in one step of the stime field. Unknown fields and other types: see `check`."""
     if unit is not None and unit not in STIME_UNITS:
-        given.refuse(f"unit={unit!r}", place, ", ".join(map(repr, STIME_UNITS)))
+        given.refuse(
+            f"unit={unit!r}",
+            place,
+            ", ".join(map(repr, STIME_UNITS)),
+            next_step="write what one step of the field is worth",
+        )
     found = None if name is None else fields.get(name)
     if found is not None and found.is_integer and unit is None:
         given.refuse(
@@ -197,5 +211,10 @@ def _stime_unit(fields: Schema, name: str | None, unit: str | None, place: Place
             next_step="add unit=... to the input",
         )
     if found is not None and found.kind is Kind.TIMESTAMP and unit is not None:
-        given.refuse(f"stime field {name!r} is a timestamp and needs no unit", place, next_step="leave unit out")
+        given.refuse(
+            f"stime field {name!r} is a timestamp and needs no unit",
+            place,
+            allowed="a unit for integer fields only",
+            next_step="leave unit out",
+        )
     return 1 if unit is None else UNITS[unit]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from auroral.model.boxes.base import BoxClass, Report
 from auroral.model.boxes.later import NotYet, TypedLater, later
 from auroral.model.diagram import Box, Diagram, Input, Output
-from auroral.model.errors import DiagramError, Place, Problem, unknown_name
+from auroral.model.errors import DiagramError, Problem, unknown_name
 from auroral.model.expression import Functions, default_functions, impure_functions
 from auroral.model.lost_time import lost_time
-from auroral.model.names import unprintable
+from auroral.model.naming import name_problems, placed, produced
 from auroral.model.ordering import ordered
 from auroral.model.schema import Schema
 from auroral.model.stream import CONTROL, ClockField, StreamType
@@ -98,47 +98,26 @@ class _Checking:
             seen.add(output.stream)
         self._unread()
         if self.diagram.bucket <= 0:
-            self.problems.append(Problem(f"the bucket interval is {self.diagram.bucket} us", allowed="above 0"))
+            self.problems.append(
+                Problem(
+                    f"the bucket interval is {self.diagram.bucket} us",
+                    allowed="above 0",
+                    next_step='write for example bucket="1s", or --bucket 1s',
+                )
+            )
         if self.problems:
             raise DiagramError(self.problems)
         boxes = tuple(with_window_samples(checked, self.warnings))
         return Checked(self.diagram, boxes, MappingProxyType(self.streams), tuple(self.warnings), tuple(self.blockers))
 
     def _names(self) -> None:
-        """Every stream has one producer, every box and query a name of its own."""
-        producers: dict[str, Place] = {}
-        for stream, place in self._produced():
-            if stream in producers:
-                self.problems.append(
-                    Problem(
-                        f"stream {stream!r} is produced twice, also by {producers[stream]}",
-                        place,
-                        next_step="give each stream one producer; merge with a union",
-                    )
-                )
-            self.problems += _name_problems("stream", stream, place)
-            producers.setdefault(stream, place)
-        for kind, names in (
-            ("box", [(b.name, b.place) for b in self.diagram.boxes]),
-            ("query", [(q.name, Place()) for q in self.diagram.queries]),
-        ):
-            seen: set[str] = set()
-            for name, place in names:
-                self.problems += _name_problems(kind, name, place)
-                if name in seen:
-                    self.problems.append(
-                        Problem(
-                            f"{kind} name {name!r} is used twice",
-                            place,
-                            next_step="names are unique in a diagram",
-                        )
-                    )
-                seen.add(name)
-        known = sorted(producers)
+        self.problems += name_problems(self.diagram)
+        made = {stream for stream, _ in produced(self.diagram)}
+        known = sorted(made)
         for box in self.diagram.boxes:
             for stream in box.inputs:
-                if stream not in producers:
-                    place = _place(box.place, f"box {box.name!r}")
+                if stream not in made:
+                    place = placed(box.place, f"box {box.name!r}")
                     self.problems.append(unknown_name("stream", stream, known, place))
                     self.unknown.add(stream)
 
@@ -146,25 +125,26 @@ class _Checking:
         read = {stream for box in self.diagram.boxes for stream in box.inputs}
         read |= {output.stream for output in self.diagram.outputs}
         # Control streams are the system's own.
-        ends = [(s, place) for s, place in self._produced() if s not in read and self.streams.get(s) != CONTROL]
+        ends = [(s, place) for s, place in produced(self.diagram) if s not in read and self.streams.get(s) != CONTROL]
         if self.diagram.outputs:
-            self.warnings += [Problem(f"stream {s!r} is read by no box and is no output", at) for s, at in ends]
+            self.warnings += [
+                Problem(
+                    f"stream {s!r} is read by no box and is no output",
+                    at,
+                    allowed="unread streams: their rows go nowhere",
+                    next_step="make it an output, or take it out",
+                )
+                for s, at in ends
+            ]
             return
         what = f"the diagram {self.diagram.name!r} has no output: a run of it gives nothing"
         candidates = f"streams that nothing reads: {', '.join(s for s, _ in ends[:5])}" if ends else "any stream"
         step = 'make one with <output stream="..."/>, or .output() in Python'
         self.warnings.append(Problem(what, allowed=candidates, next_step=step))
 
-    def _produced(self) -> Iterable[tuple[str, Place]]:
-        for given in self.diagram.inputs:
-            yield given.stream, _place(given.place, f"input {given.stream!r}")
-        for box in self.diagram.boxes:
-            for stream in box.outputs:
-                yield stream, _place(box.place, f"box {box.name!r}")
-
     def _input(self, given: Input) -> StreamType:
         stamp = given.stamp
-        place = _place(given.place, f"input {given.stream!r}")
+        place = placed(given.place, f"input {given.stream!r}")
         clocks: tuple[ClockField, ...] = ()
         if stamp is not None and stamp.field is not None:
             field_type = given.schema.get(stamp.field)
@@ -176,6 +156,7 @@ class _Checking:
                         f"stime field {stamp.field!r} is a {field_type}",
                         place,
                         allowed="a timestamp or an integer field",
+                        next_step="choose another field, or declare this one as long and convert the data",
                     )
                 )
             else:
@@ -197,7 +178,7 @@ class _Checking:
         return found
 
     def _box(self, box: Box) -> CheckedBox | None:
-        place = _place(box.place, f"box {box.name!r}")
+        place = placed(box.place, f"box {box.name!r}")
         if any(stream in self.unknown or stream not in self.streams for stream in box.inputs):
             self.problems += syntax_problems(box.spec, place)
             self.unknown.update(box.outputs)
@@ -246,10 +227,15 @@ class _Checking:
         return CheckedBox(box, typed)
 
     def _output(self, output: Output, earlier: set[str]) -> None:
-        place = _place(output.place, f"output {output.stream!r}")
+        place = placed(output.place, f"output {output.stream!r}")
         if output.stream in earlier:
             self.problems.append(
-                Problem(f"stream {output.stream!r} is an output twice", place, next_step="leave one out")
+                Problem(
+                    f"stream {output.stream!r} is an output twice",
+                    place,
+                    allowed="each stream once",
+                    next_step="leave one out",
+                )
             )
         if output.availability is not None and output.availability <= 0:
             self.problems.append(
@@ -257,6 +243,7 @@ class _Checking:
                     f"output {output.stream!r}: the availability bound is {output.availability} us",
                     place,
                     allowed="above 0",
+                    next_step="leave it out, to wait as long as it takes",
                 )
             )
         if output.stream in self.unknown:
@@ -269,6 +256,7 @@ class _Checking:
                 Problem(
                     f"output {output.stream!r} is declared as ({output.schema}) but carries ({found.schema})",
                     place,
+                    allowed="the fields that the stream carries, with the same names in the same order",
                     next_step="mend the declaration, or leave it out: the schema follows from the diagram",
                 )
             )
@@ -279,18 +267,6 @@ def _without_functions(box: Box, report: Report) -> CheckedBox | None:
     if report.problems:
         return None
     return CheckedBox(box, later(NotYet("it calls functions that are not built in", "register them")))
-
-
-def _name_problems(kind: str, name: str, place: Place) -> Iterator[Problem]:
-    yield from unprintable(kind, name, place)
-    if "@" in name and kind != "query":
-        # Steps of a stream or box are called `x@past`, `x@slices` and the like.
-        yield Problem(f"{kind} name {name!r} has an @", place, allowed="names without it", next_step="rename it")
-
-
-def _place(place: Place, element: str) -> Place:
-    """Where it stands; for a diagram made without places, at least which part of it."""
-    return place if str(place) else Place(element=element)
 
 
 def _declared_fits(declared: Schema, found: Schema) -> bool:

@@ -10,6 +10,7 @@ from auroral.model.errors import Place, Problem
 
 NODE_PORT = 15000
 MONITOR_PORT = 25000
+ENDPOINTS = "host:port, :port, host or nothing (ports: 1 to 65535)"
 LOCAL_HOST = "127.0.0.1"
 
 _ENDPOINT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]/]*)(?::([0-9]{0,5}))?")
@@ -32,11 +33,11 @@ class Endpoint:
 
 
 def endpoint(text: str, default_port: int = NODE_PORT) -> Endpoint:
-    """Read an endpoint; ValueError says what it may look like."""
+    """Read an endpoint; ValueError where it is none of ENDPOINTS."""
     match = _ENDPOINT.fullmatch(text.strip())
     port = int(match[2]) if match is not None and match[2] else default_port
     if match is None or not 0 < port < 65536:
-        raise ValueError(f"{text[:60]!r} is no endpoint; write host:port, :port, host or nothing (ports: 1 to 65535)")
+        raise ValueError(f"{text[:60]!r} is no endpoint")
     return Endpoint(match[1].lower() or LOCAL_HOST, port)
 
 

@@ -72,10 +72,11 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 def unknown_name(kind: str, name: str, known: Sequence[str], place: Place = NOWHERE) -> Problem:
     """A name that is not among the known ones: lists them and suggests the nearest."""
     suggestion = nearest(name, known)
+    otherwise = "choose one of these" if known else "make one first"
     more = f", and {len(known) - _MOST_LISTED} more" if len(known) > _MOST_LISTED else ""
     return Problem(
         f"unknown {kind} {name!r}",
         place,
         allowed=", ".join(known[:_MOST_LISTED]) + more if known else f"none: there is no {kind} here",
-        next_step=f"did you mean {suggestion!r}?" if suggestion else None,
+        next_step=f"did you mean {suggestion!r}?" if suggestion else otherwise,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from auroral.model.deployment import Deployment, Endpoint, endpoint
+from auroral.model.deployment import ENDPOINTS, Deployment, Endpoint, endpoint
 from auroral.model.diagram import Diagram
 from auroral.model.errors import DiagramError, Place, Problem, unknown_name
 
@@ -68,6 +68,7 @@ class _Checking:
                         Problem(
                             f"query {name!r} is placed twice, also on {there}",
                             place,
+                            allowed="one node, or one replica set, for each query",
                             next_step="put the nodes into one replica_set",
                         )
                     )
@@ -80,6 +81,7 @@ class _Checking:
                 self.warnings.append(
                     Problem(
                         f"query {query_value.name!r} is placed on no node: it goes to {Endpoint()}",
+                        allowed="one node or replica set for each query",
                         next_step="name it in a node or replica_set",
                     )
                 )
@@ -95,7 +97,11 @@ class _Checking:
         try:
             return (endpoint(written),)
         except ValueError as error:
-            self.problems.append(Problem(f"node: {error}", place))
+            self.problems.append(
+                Problem(
+                    f"node: {error}", place, allowed=ENDPOINTS, next_step="mend the endpoint, or name a replica set"
+                )
+            )
             return (Endpoint(),)
 
     def _boxes(self, queries: dict[str, tuple[Endpoint, ...]]) -> dict[str, tuple[Endpoint, ...]]:
@@ -122,7 +128,12 @@ class _Checking:
             nodes = targets[publish.stream]
             if not nodes:
                 self.warnings.append(
-                    Problem(f"stream {publish.stream!r} is published but read by no box", publish.place)
+                    Problem(
+                        f"stream {publish.stream!r} is published but read by no box",
+                        publish.place,
+                        allowed="streams that a box reads",
+                        next_step="leave the publish out, or connect a box",
+                    )
                 )
             elif publish.node is not None:
                 for written in self._named(publish.node, publish.place):

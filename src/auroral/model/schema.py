@@ -40,7 +40,11 @@ class Schema:
         for field in self.fields:
             if field.name in seen:
                 problems.append(
-                    Problem(f"field {field.name!r} is there twice", next_step="give each field its own name")
+                    Problem(
+                        f"field {field.name!r} is there twice",
+                        allowed="each name once",
+                        next_step="give each field its own name",
+                    )
                 )
             if field.name.startswith(SYSTEM_PREFIX) or not field.name:
                 problems.append(
@@ -106,6 +110,7 @@ def schema(given: SchemaLike) -> Schema:
                 Problem(
                     f"{str(given)[:80]!r}, of type {type(given).__name__}, is not a schema",
                     allowed="'name type, name type', a dict of names to types, or a pyarrow schema",
+                    next_step='write for example "ts timestamp, site string"',
                 )
             ]
         )
@@ -141,7 +146,9 @@ def _from_pairs(pairs: Iterable[tuple[str, str | FieldType]]) -> Schema:
         try:
             fields.append(Field(_text(name), _type(type_text)))
         except UnknownType as error:
-            problems.append(Problem(f"field {name!r}: {error}"))
+            problems.append(
+                Problem(f"field {name!r}: {error}", allowed=types.allowed_types(), next_step="choose one of these")
+            )
     if problems:
         raise DiagramError(problems)
     return Schema(tuple(fields))
@@ -151,7 +158,7 @@ def _type(given: object) -> FieldType:
     if isinstance(given, FieldType):
         return given
     if not isinstance(given, str):
-        raise UnknownType(f"{given!r} is not a field type; allowed are {types.allowed_types()}")
+        raise UnknownType(f"{given!r} is not a field type")
     return parse_type(given)
 
 
@@ -170,6 +177,7 @@ def _from_arrow(given: pyarrow.Schema) -> Schema:
                 Problem(
                     f"field {column.name!r}: Arrow type {column.type} has no field type",
                     allowed=types.allowed_types(),
+                    next_step="cast the column to one of these",
                 )
             )
         else:

@@ -44,7 +44,12 @@ def from_spark(
     name = getattr(called, "__name__", repr(called))
     place = place or given.user_place(f"function {name!r}")
     if not callable(called):
-        given.refuse(f"{called!r} is not a function", place, "a function of DataFrames that returns a DataFrame")
+        given.refuse(
+            f"{called!r} is not a function",
+            place,
+            "a function of DataFrames that returns a DataFrame",
+            next_step="hand over the function itself, without calling it",
+        )
     if schema is None:
         given.refuse(
             "the function's result has no schema",

@@ -46,6 +46,7 @@ def with_stamps(diagram: Diagram, given: Mapping[str, Stamp] | None = None) -> t
                         f"windows over input {source.stream!r} are on several of its fields "
                         f"({', '.join(sorted(fields))}): rows get their stime from the clock",
                         source.place,
+                        allowed="one field for each input",
                         next_step="say which field is the input's stime",
                     )
                 )

@@ -104,7 +104,12 @@ class Stream(AggregateSteps):
         given.stop_only("a join", on_error, "a pair has two rows, and neither is known to be at fault", place)
         both = within if isinstance(within, tuple) else (within, within)
         if len(both) != 2:
-            given.refuse(f"within={within!r}", place, "one length of time, or two: (left, right)")
+            given.refuse(
+                f"within={within!r}",
+                place,
+                "one length of time, or two: (left, right)",
+                next_step='write within="5s" or within=("5s", "0s")',
+            )
         left, right = (JoinBuffer(given.duration("within", length, place)) for length in both)
         spec = Join(
             given.expression("on", on, place),
@@ -139,7 +144,12 @@ class Stream(AggregateSteps):
         if not isinstance(function, SparkFunction):
             function = from_spark(function, schema=schema, horizon=horizon, cut_free=cut_free, place=place)
         elif schema is not None or horizon is not None or cut_free:
-            given.refuse("schema, horizon and cut_free are given twice", place, "once: here, or in from_spark(...)")
+            given.refuse(
+                "schema, horizon and cut_free are given twice",
+                place,
+                "once: here, or in from_spark(...)",
+                next_step="leave them out here",
+            )
         spec = Apply(function.function, function.schema, function.past, function.cut_free)
         return self._step(name, spec, place, others)
 

@@ -117,7 +117,7 @@ def string(size: int) -> FieldType:
 
 
 class UnknownType(ValueError):
-    """The text names no field type that Auroral has."""
+    """The text names no field type that Auroral has; those that it has are `allowed_types`."""
 
 
 def parse_type(text: str) -> FieldType:
@@ -125,16 +125,14 @@ def parse_type(text: str) -> FieldType:
     match = _SPELLING.match(text)
     if match is None:
         if re.search(r"array|\[|\.\.\.|<", text, re.IGNORECASE):
-            raise UnknownType(
-                f"the type {text.strip()!r} is an array or nested type; fields are scalars: {allowed_types()}"
-            )
-        raise UnknownType(f"{text.strip()!r} is not a field type; allowed are {allowed_types()}")
+            raise UnknownType(f"the type {text.strip()!r} is an array or nested type; fields are scalars")
+        raise UnknownType(f"{text.strip()!r} is not a field type")
     word, first, second = match[1].lower(), match[2], match[3]
     kind = _ALIASES.get(word) or next((k for k in Kind if k.value == word), None)
     if kind is None:
         if word in ("array", "map", "struct", "variant"):
-            raise UnknownType(f"the type {word!r} is nested; fields are scalars: {allowed_types()}")
-        raise UnknownType(f"{text.strip()!r} is not a field type; allowed are {allowed_types()}")
+            raise UnknownType(f"the type {word!r} is nested; fields are scalars")
+        raise UnknownType(f"{text.strip()!r} is not a field type")
     if kind is Kind.DECIMAL:
         precision, scale = int(first or 10), int(second or 0)
         if not (1 <= precision <= 38 and 0 <= scale <= precision):

@@ -42,6 +42,7 @@ def with_window_samples(boxes: list[CheckedBox], warnings: list[Problem]) -> Ite
                             f"box {box.name!r} aggregates other windows or groups than window_drop {name!r}"
                             " before it keeps: its results will be partial",
                             box.place,
+                            allowed="windows and groups of the window_drop before it",
                             next_step="give both the same window and group-by",
                         )
                     )

@@ -20,7 +20,7 @@ from auroral.model.boxes.aggregate_typed import (
 from auroral.model.boxes.base import BoxClass, BoxFacts, Report, TypedBox, expect_ports
 from auroral.model.boxes.later import FIELD_WINDOWS, TUPLE_WINDOWS, WINDOW_TIMEOUTS, NotStime, later
 from auroral.model.boxes.stateless import schema_of
-from auroral.model.duration import spell
+from auroral.model.boxes.window_sizes import LARGEST, check_sizes
 from auroral.model.schema import Field
 from auroral.model.stream import ClockField, StreamType
 from auroral.model.types import LONG, TIMESTAMP, FieldType, Kind
@@ -47,9 +47,6 @@ __all__ = [
     "WindowSample",
     "WindowStart",
 ]
-
-LARGEST = 2**62
-"""Sizes stay below this: sums of a stime and a few sizes fit 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +80,18 @@ class Aggregate:
             return None
         stream = inputs[0]
         if not self.functions:
-            report.add("an aggregate needs at least one function", next_step="for example count()")
+            report.add(
+                "an aggregate needs at least one function",
+                allowed="one call for each field of the result",
+                next_step="for example count()",
+            )
             return None
         for name in self.group_by:
             report.field(name, stream)
         scope = report.scope(stream)
         typed = [typed_aggregate(name, text, scope, report) for name, text in self.functions]
         functions = tuple(t for t in typed if t is not None)
-        _check_sizes(self.window, report)
+        check_sizes(self.window, report)
         if report.problems or report.missing:
             return None
         if isinstance(self.window, FieldWindow):
@@ -109,7 +110,11 @@ class Aggregate:
     ) -> TypedBox | None:
         start = WindowStart(Field(self.start, TIMESTAMP), 1, 0) if self.start is not None else None
         if start is not None and isinstance(window, Landmark | Runs):
-            report.add("a landmark window and a run of rows have no start to name", next_step="leave `start` out")
+            report.add(
+                "a landmark window and a run of rows have no start to name",
+                allowed="`start` on windows that have one: of stime or event time",
+                next_step="leave `start` out",
+            )
             return None
         match window:
             case StimeWindow(size, advance, Alignment.FIRST):
@@ -181,12 +186,14 @@ class Aggregate:
             report.add(
                 f"window-size {window.size} and advance {window.advance} on {window.field!r}",
                 allowed="at least a microsecond, and sizes that fit 64 bits",
+                next_step=f"sizes are in units of {window.field!r}, of {clock.unit} us each: mend them",
             )
             return None
         if field_type.is_integer and (size % clock.unit or advance % clock.unit):
             report.add(
                 f"window-size {window.size} and advance {window.advance} on the {field_type} field {window.field!r}",
                 allowed="whole numbers, since the result names its window by such a value",
+                next_step=f"round them, or have {window.field!r} in a smaller unit",
             )
             return None
         start = WindowStart(Field(self.start or window.field, field_type), clock.unit, clock.offset)
@@ -252,6 +259,7 @@ class Aggregate:
             report.add(
                 f"the event time {window.field!r} is a {stream.schema[window.field]}",
                 allowed="a timestamp field",
+                next_step="choose a timestamp field, or convert this one where rows come in",
             )
             return None
         order = (TIMESTAMP, *self._group_types(stream))
@@ -288,25 +296,3 @@ class Aggregate:
         fields += [(f.name, f.type) for f in functions]
         schema = schema_of(fields, report)
         return None if schema is None else StreamType(schema, clocks, order)
-
-
-def _check_sizes(window: Window, report: Report) -> None:
-    if isinstance(window, Landmark | Runs):
-        return
-    if not (0 < window.size < LARGEST and 0 < window.advance < LARGEST):
-        # Written so that infinity and NaN, which XML numbers may be, fail too.
-        report.add(f"window-size is {window.size} and advance {window.advance}", allowed="numbers above 0")
-    elif window.advance > window.size:
-        report.add(
-            f"advance {window.advance} is larger than the window size {window.size}",
-            allowed="an advance of at most the window size",
-            next_step="rows between windows would be lost: filter them out before instead",
-        )
-    if isinstance(window, EventTimeWindow):
-        if min(window.lateness, window.ahead, window.correct_for) < 0:
-            report.add("lateness, ahead and correct_for are lengths of time", allowed="0 or more")
-        if (window.late is LatePolicy.CORRECT) != (window.correct_for > 0):
-            report.add(
-                f"late={window.late.value!r} with correct_for {spell(window.correct_for)}",
-                allowed="correct_for above 0 with late='correct', and only there",
-            )

@@ -65,16 +65,20 @@ class Apply:
             report.add(
                 f"apply has {len(inputs)} inputs and {outputs} outputs",
                 allowed="at least 1 input and exactly 1 output",
+                next_step="connect these",
             )
             return None
         if self.past < 0:
-            report.add(f"the horizon is {self.past} us", allowed="0 or more")
+            report.add(
+                f"the horizon is {self.past} us", allowed="0 or more", next_step="leave it out to see the bucket only"
+            )
             return None
         function: object = self.function
         if not callable(function):
             report.add(
                 f"{self.function!r} is not a function",
                 allowed="a function of DataFrames that returns a DataFrame",
+                next_step="hand over the function itself, without calling it",
             )
             return None
         order = tuple(f.type for f in self.schema.fields)

@@ -117,10 +117,15 @@ class WindowDrop:
             report.add(
                 f"window-size is {self.size} and window-slide {self.advance}",
                 allowed="0 < window-slide <= window-size",
+                next_step="give both the sizes that the aggregate behind it has",
             )
             return None
         if self.max_batch_size < 1:
-            report.add(f"max_batch_size is {self.max_batch_size}", allowed="1 or more")
+            report.add(
+                f"max_batch_size is {self.max_batch_size}",
+                allowed="1 or more",
+                next_step="write 1 to judge each window by itself",
+            )
             return None
         phase = clock.offset % advance if clock else 0
         return TypedWindowDrop(
@@ -137,6 +142,8 @@ class WindowDrop:
 
 def _rate_is_fine(rate: float, report: Report) -> bool:
     if not 0 <= rate <= 1:
-        report.add(f"drop_rate is {rate}", allowed="0 to 1")
+        report.add(
+            f"drop_rate is {rate}", allowed="0 to 1", next_step="write the part of all rows that is to go, as 0.25"
+        )
         return False
     return True

@@ -113,7 +113,11 @@ class Join:
         if buffer.field is not None and not report.field(buffer.field, inputs[side]):
             return None
         if not (math.isfinite(buffer.size) and buffer.size >= 0):
-            report.add(f"the {('left', 'right')[side]} buffer size is {buffer.size}", allowed="0 or more")
+            report.add(
+                f"the {('left', 'right')[side]} buffer size is {buffer.size}",
+                allowed="0 or more",
+                next_step="write how long rows of that side wait for partners",
+            )
             return None
         clock = inputs[side].clock(buffer.field) if buffer.field is not None else None
         return round(buffer.size * (clock.unit if clock is not None else 1))

@@ -39,10 +39,15 @@ class SUnion:
             report.add(
                 f"sunion has {len(inputs)} inputs and {outputs} outputs",
                 allowed="at least 1 input; output 0 for control, then 1 data output or one for each input",
+                next_step="add or remove <in> and <out> accordingly",
             )
             return None
         if self.interval_ms <= 0:
-            report.add(f"interval is {self.interval_ms} ms", allowed="above 0")
+            report.add(
+                f"interval is {self.interval_ms} ms",
+                allowed="above 0",
+                next_step="write the bucket length in milliseconds",
+            )
             return None
         if outputs == 2:
             stream = merged(inputs, report, "sunion")
@@ -83,6 +88,7 @@ class SOutput:
             report.add(
                 f"soutput has {len(inputs)} inputs and {outputs} outputs",
                 allowed="1 input; a control and a data output",
+                next_step="add or remove <in> and <out> accordingly",
             )
             return None
         control = (CONTROL,) * (outputs - 1)

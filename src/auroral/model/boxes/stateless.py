@@ -52,7 +52,11 @@ class Filter:
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
         if not self.predicates:
-            report.add("a filter needs at least one predicate", next_step="give it expression.0")
+            report.add(
+                "a filter needs at least one predicate",
+                allowed="one predicate for each output",
+                next_step="give it expression.0",
+            )
             return None
         cases = len(self.predicates) + self.else_port
         side = self.on_error is OnError.REJECT and outputs == cases + 1
@@ -112,6 +116,7 @@ class Map:
         if not self.columns:
             report.add(
                 "a map needs at least one output field",
+                allowed="one expression for each output field",
                 next_step="give it expression.0 and output-field-name.0",
             )
             return None
@@ -205,7 +210,7 @@ class Union:
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
         if not inputs:
-            report.add("a union has no input stream", next_step="connect at least one")
+            report.add("a union has no input stream", allowed="one input or more", next_step="connect at least one")
             return None
         if not expect_ports(report, "union", inputs, outputs, len(inputs), 1):
             return None
@@ -251,6 +256,8 @@ class Delay:
         if not expect_ports(report, "delay", inputs, outputs, 1, 1):
             return None
         if self.delay_ms < 0:
-            report.add(f"delay-ms is {self.delay_ms}", allowed="0 or more")
+            report.add(
+                f"delay-ms is {self.delay_ms}", allowed="0 or more", next_step="write 0 for a box that costs nothing"
+            )
             return None
         return TypedIdentity(outputs=(inputs[0],), data_ports=(0,), cost_ms=self.delay_ms, box_class=BoxClass.MAP)

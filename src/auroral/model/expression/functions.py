@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from auroral.model.errors import DiagramError, Problem
 from auroral.model.expression.builtins import BUILTINS
-from auroral.model.types import FieldType, UnknownType, parse_type
+from auroral.model.types import FieldType, UnknownType, allowed_types, parse_type
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -67,17 +67,35 @@ def make_function(name: str, call: Callable[..., Any] | None, args: str, returns
     """A checked function from type texts: `args` is a list like "int, string(8)", empty for none."""
     lowered, problems = name.lower(), []
     if not _NAME.match(name):
-        problems.append(Problem(f"{name!r} cannot be the name of a function", allowed="letters, digits and _"))
+        problems.append(
+            Problem(
+                f"{name!r} cannot be the name of a function",
+                allowed="letters, digits and _",
+                next_step="give it a name as Python has them",
+            )
+        )
     if lowered in _RESERVED:
-        problems.append(Problem(f"{name!r} is a word of the expression language", next_step="choose another"))
+        problems.append(
+            Problem(
+                f"{name!r} is a word of the expression language",
+                allowed=f"names other than {', '.join(sorted(_RESERVED))}",
+                next_step="choose another",
+            )
+        )
     if lowered in BUILTINS:
-        problems.append(Problem(f"the function {name!r} is built in", next_step="choose another name"))
+        problems.append(
+            Problem(
+                f"the function {name!r} is built in",
+                allowed="names that no built-in function has",
+                next_step="choose another name",
+            )
+        )
     types: list[FieldType] = []
     for text in [*_split(args), returns]:
         try:
             types.append(parse_type(text))
         except UnknownType as error:
-            problems.append(Problem(f"function {name!r}: {error}"))
+            problems.append(Problem(f"function {name!r}: {error}", allowed=allowed_types(), next_step="mend the type"))
     if problems:
         raise DiagramError(problems)
     return Function(lowered, tuple(types[:-1]), types[-1], call)
@@ -99,7 +117,13 @@ def function(signature: str, *, name: str | None = None) -> Callable[[F], F]:
     args, arrow, returns = signature.rpartition("->")
     if not arrow:
         raise DiagramError(
-            [Problem(f"{signature!r} is not the signature of a function", allowed='"int, int -> double"')]
+            [
+                Problem(
+                    f"{signature!r} is not the signature of a function",
+                    allowed='"int, int -> double"',
+                    next_step="write the types of the arguments, an arrow, and that of the result",
+                )
+            ]
         )
 
     def register(call: F) -> F:

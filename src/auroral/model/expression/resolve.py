@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from auroral.model.errors import Problem, unknown_name
+from auroral.model.errors import Problem, nearest, unknown_name
 from auroral.model.expression import operators
 from auroral.model.expression.builtins import BUILTINS, CONVERSIONS, Builtin
 from auroral.model.expression.functions import Function, Functions, default_functions
@@ -44,7 +44,12 @@ def resolve(expr: Expr | SqlExpression, scope: Scope, functions: Functions | Non
     resolver = _Resolver(scope, default_functions() if functions is None else functions)
     root = resolver.visit(expr.root)
     if isinstance(root, BareNull):
-        resolver.report(expr.root, "null alone has no type", next_step="give it one, for example int(null)")
+        resolver.report(
+            expr.root,
+            "null alone has no type",
+            allowed="values with a type",
+            next_step="give it one, for example int(null)",
+        )
     for found, error in ((resolver.problems, ExpressionError), (resolver.missing, NotRegistered)):
         if found:
             raise error(expr.text, (point(p, expr.text, at) for at, p in sorted(found, key=lambda one: one[0])))
@@ -78,6 +83,7 @@ class _Resolver:
                 self.report(
                     node,
                     f"{node.array}->{node.name} reads an array, and arrays are not supported",
+                    allowed="fields of scalar types",
                     next_step="make the elements rows or fields of their own before they enter",
                 )
                 return None
@@ -129,12 +135,18 @@ class _Resolver:
             self.report(
                 node,
                 f"not takes a condition, not {_a(operand.type)}",
+                allowed="a condition, of type bool",
                 next_step="not binds tighter than any comparison: write not (a = b), with parentheses",
             )
             return None
         if isinstance(operand, BareNull) or not operand.type.is_numeric:
             what = "null" if isinstance(operand, BareNull) else _a(operand.type)
-            self.report(node, f"the sign {node.op} takes a number, not {what}")
+            self.report(
+                node,
+                f"the sign {node.op} takes a number, not {what}",
+                allowed="numbers",
+                next_step="convert it first, for example with double(x)",
+            )
             return None
         operand = converted(operand, operators.promoted(operand.type))
         return operand if node.op == "+" else Prefix(operand.type, "-", operand)
@@ -145,7 +157,12 @@ class _Resolver:
         if isinstance(left, BareNull) and isinstance(right, BareNull):
             if node.op in operators.LOGIC:
                 return Constant(BOOL, None)
-            self.report(node, f"null {node.op} null has no type", next_step="convert one, as in int(null)")
+            self.report(
+                node,
+                f"null {node.op} null has no type",
+                allowed="one side with a type",
+                next_step="convert one, as in int(null)",
+            )
             return None
         left_type, right_type = pair_types(left, right)
         operation = operators.binary(node.op, left_type, right_type)
@@ -155,7 +172,7 @@ class _Resolver:
         return Infix(operation.result, node.op, converted(left, operation.left), converted(right, operation.right))
 
     def _refuse(self, node: Binary, left: FieldType, right: FieldType) -> None:
-        kinds, step = {left.kind, right.kind}, None
+        kinds, step = {left.kind, right.kind}, "convert one side, for example with double(x) or string(x)"
         what = f"{node.op} does not work between {_a(left)} and {_a(right)}"
         if kinds == {Kind.TIMESTAMP, Kind.STRING}:
             step = "compare timestamps with timestamps, or long(x) with microseconds since 1970"
@@ -165,13 +182,18 @@ class _Resolver:
             what, step = f"{what}: both together need more than 38 digits", "convert one side with double(x)"
         elif node.op in operators.LOGIC or Kind.BOOL in kinds:
             step = "comparisons bind tighter than and/or, and != looser than =: use parentheses"
-        self.report(node, what, next_step=step)
+        self.report(node, what, allowed="two values of types that the operator is for", next_step=step)
 
     def _choice(self, node: If, condition: _Found, then: _Found, otherwise: _Found) -> _Found:
         if isinstance(condition, BareNull):
             condition = Constant(BOOL, None)
         if condition is not None and condition.type.kind is not Kind.BOOL:
-            self.report(node, f"if takes a condition, not {_a(condition.type)}", next_step="compare it, as in x != 0")
+            self.report(
+                node,
+                f"if takes a condition, not {_a(condition.type)}",
+                allowed="a condition, of type bool",
+                next_step="compare it, as in x != 0",
+            )
             return None
         if condition is None or then is None or otherwise is None:
             return None
@@ -183,6 +205,7 @@ class _Resolver:
             self.report(
                 node,
                 f"the branches of if have different types: {left} and {right}",
+                allowed="branches of one type, or numbers",
                 next_step="convert one, for example with double(x) or string(x)",
             )
             return None
@@ -193,9 +216,10 @@ class _Resolver:
         if builtin is None and user is None and users_wrote(node.name):
             self.missing.append((node.at, _not_built_in(node.name)))
         elif builtin is None and user is None:
-            problem = unknown_name("function", node.name, sorted([*BUILTINS, *self._functions]))
-            step = problem.next_step or "register your own with auroral's register_function"
-            self.report(node, problem.what, problem.allowed, step)
+            names = sorted([*BUILTINS, *self._functions])
+            problem = unknown_name("function", node.name, names)
+            own = "register your own with auroral's register_function"
+            self.report(node, problem.what, problem.allowed, problem.next_step if nearest(node.name, names) else own)
         known = [arg for arg in args if arg is not None]
         if len(known) < len(args):
             return None
@@ -229,7 +253,9 @@ class _Resolver:
 
     def _wrong_arguments(self, node: Call, what: str, given: list[FieldType | None], usage: str) -> None:
         shown = ", ".join("null" if have is None else str(have) for have in given)
-        self.report(node, f"{what}; given is ({shown})", allowed=usage)
+        self.report(
+            node, f"{what}; given is ({shown})", allowed=usage, next_step="convert the arguments, or leave some out"
+        )
 
 
 def _not_built_in(name: str) -> Problem:

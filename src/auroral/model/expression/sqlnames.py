@@ -45,7 +45,9 @@ def judged(expression: SqlExpression, scope: Scope) -> SqlExpression:
     text = expression.text
     if len(text) > LARGEST_TEXT:
         what = f"the SQL expression has {len(text):,} characters"
-        raise ExpressionError(text, [Problem(what, allowed=f"at most {LARGEST_TEXT:,}")])
+        raise ExpressionError(
+            text, [Problem(what, allowed=f"at most {LARGEST_TEXT:,}", next_step="split it over several map boxes")]
+        )
     tokens = [token for token in sql_tokens(text) if token.kind is not SqlKind.COMMENT]
     problems = list(_shape_problems(text, tokens))
     reader = _Reader(tokens, scope)
@@ -65,21 +67,47 @@ def _in_sql(problem: Problem) -> Problem:
 def _shape_problems(text: str, tokens: list[SqlToken]) -> Iterator[tuple[int, Problem]]:
     """What would let the text end elsewhere than where it seems to end."""
     if not tokens:
-        yield 0, Problem("there is nothing but comments", next_step="write an expression")
+        yield 0, Problem("there is nothing but comments", allowed="one expression", next_step="write an expression")
     open_signs: list[SqlToken] = []
     for token in tokens:
         if token.kind is SqlKind.UNCLOSED:
             sign = "*/" if token.text.startswith("/*") else token.text[0]
-            yield token.at, Problem("what starts here has no end", next_step=f"close it with {sign}")
+            yield (
+                token.at,
+                Problem(
+                    "what starts here has no end",
+                    allowed="comments, texts and names that are closed",
+                    next_step=f"close it with {sign}",
+                ),
+            )
         if token.text in (";", "$") or _UNPRINTABLE.search(token.text):
-            yield token.at, Problem(f"{token.text!r} cannot stand in an expression", allowed="one expression")
+            yield (
+                token.at,
+                Problem(
+                    f"{token.text!r} cannot stand in an expression",
+                    allowed="one expression",
+                    next_step="leave it out; write several expressions as several fields",
+                ),
+            )
         if token.text in ("(", "["):
             open_signs.append(token)
         elif token.text in _CLOSING and (not open_signs or open_signs.pop().text != _CLOSING[token.text]):
-            yield token.at, Problem(f"nothing is open that {token.text!r} could close")
+            yield (
+                token.at,
+                Problem(
+                    f"nothing is open that {token.text!r} could close",
+                    allowed="pairs of ( ) and [ ]",
+                    next_step="remove it, or open what it is to close",
+                ),
+            )
             return
     for token in open_signs:
-        yield token.at, Problem(f"{token.text!r} is not closed")
+        yield (
+            token.at,
+            Problem(
+                f"{token.text!r} is not closed", allowed="pairs of ( ) and [ ]", next_step="close it where it ends"
+            ),
+        )
 
 
 class _Reader:
@@ -103,7 +131,14 @@ class _Reader:
             elif token.word == "interval":
                 self._interval(i)
             elif token.text == "*" and self._text(i - 1) in ("(", ",", "."):
-                self._report(i, Problem("* stands for all columns, hidden ones too", next_step="name the columns"))
+                self._report(
+                    i,
+                    Problem(
+                        "* stands for all columns, hidden ones too",
+                        allowed="columns by name",
+                        next_step="name the columns",
+                    ),
+                )
         for i, token in enumerate(self._tokens):
             if token.kind in _NAMES and i not in self._skipped and self._text(i - 1) != ".":
                 self._name(i)

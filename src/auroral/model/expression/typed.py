@@ -10,7 +10,7 @@ from auroral.model.errors import Problem
 from auroral.model.expression.builtins import BUILTINS
 from auroral.model.expression.functions import Function
 from auroral.model.expression.problems import ExpressionError
-from auroral.model.types import FieldType, UnknownType, parse_type
+from auroral.model.types import FieldType, UnknownType, allowed_types, parse_type
 
 Value = bool | int | float | str | bytes | Decimal | None
 
@@ -105,11 +105,27 @@ Typed = Constant | FieldRef | Convert | Prefix | Infix | Choice | Invoke | SqlEx
 def sql(text: str, type: str | FieldType) -> SqlExpression:
     """A Spark SQL expression in place of one in our language, as in `sql("upper(site)", "string")`."""
     if not text.strip():
-        raise ExpressionError(text, [Problem("the SQL expression is empty", next_step="write Spark SQL in it")])
+        raise ExpressionError(
+            text,
+            [
+                Problem(
+                    "the SQL expression is empty", allowed="one Spark SQL expression", next_step="write Spark SQL in it"
+                )
+            ],
+        )
     try:
         return SqlExpression(parse_type(type) if isinstance(type, str) else type, text)
     except UnknownType as error:
-        raise ExpressionError(text, [Problem(f"the SQL expression {text!r}: {error}")]) from None
+        raise ExpressionError(
+            text,
+            [
+                Problem(
+                    f"the SQL expression {text!r}: {error}",
+                    allowed=allowed_types(),
+                    next_step="mend the type, the second argument",
+                )
+            ],
+        ) from None
 
 
 def walk(root: Typed) -> Iterator[Typed]:

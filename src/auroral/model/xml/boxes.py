@@ -113,6 +113,7 @@ def _map(parameters: Parameters, _inputs: int) -> BoxSpec:
             f"there is a parameter '{other}.{count}' but no '{short}.{count}'",
             "one output field name for each expression",
             at=f"{other}.{count}",
+            next_step=f'add <parameter name="{short}.{count}" value="..."/>',
         )
     return Map(tuple(zip(names, expressions, strict=False)))
 
@@ -138,7 +139,12 @@ def _window_drop(parameters: Parameters, _inputs: int) -> BoxSpec:
     by_field = parameters.choice("order-by", ORDER_BYS) == "FIELD"
     field = parameters.text("order-on-field")
     if not field and (by_field or not tuples) and not parameters.failed:
-        parameters.fail("'order-on-field' is needed with window-size-by VALUES or order-by FIELD", at="order-by")
+        parameters.fail(
+            "'order-on-field' is needed with window-size-by VALUES or order-by FIELD",
+            at="order-by",
+            allowed="the field that the windows are on",
+            next_step='add <parameter name="order-on-field" value="..."/>',
+        )
     sizes = [parameters.number(name, 0, above=True) or 1 for name in ("window-size", "window-slide")]
     return WindowDrop(rate or 0.0, batch or 1, sizes[0], sizes[1], field or None, parameters.names("group-by"), tuples)
 

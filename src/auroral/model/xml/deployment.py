@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from auroral.model.deployment import (
+    ENDPOINTS,
     MONITOR_PORT,
     NODE_PORT,
     Client,
@@ -77,7 +78,7 @@ class _Reading:
         try:
             return endpoint(text, default_port)
         except ValueError as error:
-            self.notes.error(element, str(error))
+            self.notes.error(element, str(error), allowed=ENDPOINTS, next_step="mend the endpoint")
             return None
 
     def nodes(self, parent: Element) -> list[Node]:

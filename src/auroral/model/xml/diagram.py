@@ -168,7 +168,9 @@ class _Reading:
         name, stream = self.notes.name(element), self.notes.name(element, "stream")
         order = next((self.notes.name(child, "field") for child in element.all("order")), None)
         if any(element.all("size")) and any(element.all("range")):
-            self.notes.error(element, "the view has both a size and a range", "one of them")
+            self.notes.error(
+                element, "the view has both a size and a range", "one of them", next_step="remove <size> or <range>"
+            )
         size, start, end, radius = (
             self._first_number(element, tag, attribute)
             for tag, attribute in (

@@ -44,7 +44,12 @@ class Notes:
         self.errors.append(problem)
         if len(self.errors) > MAX_NOTES:
             self.errors.append(
-                Problem(f"there are more than {MAX_NOTES} problems; the rest is left out", Place(self.file))
+                Problem(
+                    f"there are more than {MAX_NOTES} problems; the rest is left out",
+                    Place(self.file),
+                    allowed=f"{MAX_NOTES} problems at once",
+                    next_step="mend the first ones, and check again",
+                )
             )
             raise self.failure()
 
@@ -74,7 +79,12 @@ class Notes:
         text = text.strip()
         if not text or len(text) > MAX_NAME_LENGTH:
             length = "is empty" if not text else f"has {len(text)} characters"
-            self.error(element, f"attribute {attribute!r} {length}", f"a name of 1 to {MAX_NAME_LENGTH} characters")
+            self.error(
+                element,
+                f"attribute {attribute!r} {length}",
+                f"a name of 1 to {MAX_NAME_LENGTH} characters",
+                next_step=f"give {attribute!r} a name",
+            )
             return None
         return text.lower() if fold else text
 
@@ -82,7 +92,7 @@ class Notes:
         """`text` as a whole number from `low` to `high`; else an error about `what`, and None."""
         value = int(text) if _WHOLE.fullmatch(text.strip()) else None
         if value is None or not low <= value <= high:
-            self.error(element, f"{what} is {text[:60]!r}", f"a whole number from {low} to {high}")
+            self.error(element, f"{what} is {text[:60]!r}", f"a whole number from {low} to {high}", "mend the number")
             return None
         return value
 
@@ -95,12 +105,12 @@ class Notes:
         elif _NUMBER.fullmatch(text):
             value = float(text)
         if value is None or not low <= value <= high:
-            self.error(element, f"{what} is {text[:60]!r}", allowed)
+            self.error(element, f"{what} is {text[:60]!r}", allowed, "mend the number")
             return None
         return value
 
     def flag(self, element: Element, what: str, text: str) -> bool | None:
         value = _FLAGS.get(text.strip().lower())
         if value is None:
-            self.error(element, f"{what} is {text[:60]!r}", "0 or 1 (or false, true)")
+            self.error(element, f"{what} is {text[:60]!r}", "0 or 1 (or false, true)", "write 1 for yes, 0 for no")
         return value

@@ -91,7 +91,9 @@ class Parameters:
                 if after_gap
                 else f'add <parameter name="{first}" value="..."/>'
             )
-            self._error(self.owner, f"parameter {first!r} is required and missing", next_step=hint)
+            self._error(
+                self.owner, f"parameter {first!r} is required and missing", allowed=", ".join(names), next_step=hint
+            )
 
     def _has(self, name: str) -> bool:
         return name.replace(".N", ".0") in self.given
@@ -148,7 +150,7 @@ class Parameters:
         allowed = f"a number above {low}, at most {high}" if above else f"a number from {low} to {high}"
         number = self.notes.number(self.given[name], f"parameter {name!r}", value, low, high, allowed)
         if number is not None and above and number <= low:
-            self._error(self.given[name], f"parameter {name!r} is {value!r}", allowed)
+            self._error(self.given[name], f"parameter {name!r} is {value!r}", allowed, next_step="mend the value")
         self.failed |= number is None
         return number
 
@@ -160,7 +162,9 @@ class Parameters:
         found = next((word for word in allowed if word.lower() == value.lower()), None)
         if found is None:
             meant = nearest(value.lower(), [word.lower() for word in allowed])
-            hint = f"did you mean {next(w for w in allowed if w.lower() == meant)!r}?" if meant else None
+            hint = (
+                f"did you mean {next(w for w in allowed if w.lower() == meant)!r}?" if meant else "choose one of these"
+            )
             self._error(self.given[name], f"parameter {name!r} is {value[:60]!r}", " or ".join(allowed), hint)
         return found
 

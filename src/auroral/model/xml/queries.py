@@ -172,7 +172,12 @@ class Queries:
     def _table(self, element: Element) -> Table | None:
         name, schema = self.notes.name(element), self.schemas.of(element)
         if name in self.seen_tables:
-            self.notes.error(element, f"table name {name!r} is used twice", next_step="names are unique in a diagram")
+            self.notes.error(
+                element,
+                f"table name {name!r} is used twice",
+                allowed="names that are unique in a diagram",
+                next_step="names are unique in a diagram",
+            )
         self.seen_tables.add(name or "")
         keys = _keys(element, self.notes)
         indexes = [(self.notes.name(index, "field"), index) for index in element.all("index")]

@@ -42,6 +42,6 @@ def _queue_type(element: Element, notes: Notes) -> int | None:
     if text is None:
         return None
     if text.strip() not in tuple("012345678"):
-        notes.error(element, f"queue_type is {text[:60]!r}", QUEUE_TYPES)
+        notes.error(element, f"queue_type is {text[:60]!r}", QUEUE_TYPES, next_step="choose one, or leave it out")
         return None
     return int(text)

@@ -58,12 +58,24 @@ class Element:
 def read_xml(text: str | bytes, file: str | None = None) -> Element:
     """The root element of `text`. Bytes are decoded as their XML declaration says."""
     if len(text) > MAX_BYTES:
-        raise _wrong(f"the text has {len(text)} bytes", file, None, f"at most {MAX_BYTES}")
+        raise _wrong(
+            f"the text has {len(text)} bytes",
+            file,
+            None,
+            f"at most {MAX_BYTES}",
+            next_step="split the diagram over several files",
+        )
     decoded = text if isinstance(text, str) else _decode(text, file)
     try:
         encoded = decoded.encode()
     except UnicodeEncodeError as error:
-        raise _wrong("the text has a character that is none", file, 1 + decoded.count("\n", 0, error.start)) from None
+        raise _wrong(
+            "the text has a character that is none",
+            file,
+            1 + decoded.count("\n", 0, error.start),
+            allowed="text that can be encoded as UTF-8",
+            next_step="remove the character, half of a surrogate pair",
+        ) from None
     return _Tree(file).parse(encoded)
 
 
@@ -130,6 +142,7 @@ def _decode(text: bytes, file: str | None) -> str:
             f"the text is not {encoding}",
             file,
             line,
+            allowed=", ".join(_ENCODINGS),
             next_step="save the file as UTF-8, or declare its encoding",
         ) from None
 
@@ -159,7 +172,8 @@ class _Tree:
             self.parser.Parse(encoded, True)
         except expat.ExpatError as error:
             what = f"this is not well-formed XML: {expat.ErrorString(error.code)}"
-            raise _wrong(what, self.file, error.lineno, next_step="mend the text here or just before") from None
+            step = "mend the text here or just before"
+            raise _wrong(what, self.file, error.lineno, "well-formed XML", step) from None
         if self.has_doctype:
             self._no_entities(encoded)
         assert self.root is not None  # Expat refuses a text without a root element.
@@ -173,17 +187,35 @@ class _Tree:
         if found is not None:
             line = 1 + encoded.count(b"\n", 0, self.root_at) + bare.count(b"\n", 0, found.start())
             what = f"entity '&{found[1].decode(errors='replace')};' is not known: DTDs are never read"
-            raise _wrong(what, self.file, line, "&amp; &lt; &gt; &quot; &apos;")
+            raise _wrong(what, self.file, line, "&amp; &lt; &gt; &quot; &apos;", "write the character itself")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         line = self.parser.CurrentLineNumber
         self.count += 1
         if len(self.open) >= MAX_DEPTH:
-            raise _wrong("elements are nested too deeply", self.file, line, f"{MAX_DEPTH} levels")
+            raise _wrong(
+                "elements are nested too deeply",
+                self.file,
+                line,
+                f"{MAX_DEPTH} levels",
+                next_step="take out levels that mean nothing here",
+            )
         if self.count > MAX_ELEMENTS:
-            raise _wrong("the text has too many elements", self.file, line, f"at most {MAX_ELEMENTS}")
+            raise _wrong(
+                "the text has too many elements",
+                self.file,
+                line,
+                f"at most {MAX_ELEMENTS}",
+                next_step="split the diagram over several files",
+            )
         if len(attributes) > MAX_ATTRIBUTES:
-            raise _wrong(f"an element has {len(attributes)} attributes", self.file, line, f"at most {MAX_ATTRIBUTES}")
+            raise _wrong(
+                f"an element has {len(attributes)} attributes",
+                self.file,
+                line,
+                f"at most {MAX_ATTRIBUTES}",
+                next_step="remove those that mean nothing here",
+            )
         for name, value in attributes.items():
             if len(value) > MAX_ATTRIBUTE_LENGTH or len(name) > MAX_ATTRIBUTE_LENGTH:
                 length = max(len(name), len(value))
@@ -192,6 +224,7 @@ class _Tree:
                     self.file,
                     line,
                     f"at most {MAX_ATTRIBUTE_LENGTH}",
+                    next_step="shorten it",
                 )
         inside_box = bool(self.open) and self.open[-1].tag not in ("borealis", "query", "deploy")
         element = Element(tag, attributes, line, self.open[-1].label if inside_box and len(self.open) < 4 else "")

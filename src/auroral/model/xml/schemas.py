@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from auroral.model.errors import DiagramError, Place, Problem, unknown_name
 from auroral.model.placement import by_any_case
 from auroral.model.schema import Field, Schema
-from auroral.model.types import FieldType, Kind, UnknownType, parse_type, string
+from auroral.model.types import FieldType, Kind, UnknownType, allowed_types, parse_type, string
 from auroral.model.xml.notes import Notes
 from auroral.model.xml.read import Element
 
@@ -47,6 +47,7 @@ class Schemas:
                 notes.error(
                     element,
                     f"schema {name!r} is there twice",
+                    allowed="names that are unique in a file",
                     next_step="names of schemas are unique in a file",
                 )
             self.known[name] = self._schema(element)
@@ -88,12 +89,15 @@ class Schemas:
                 element,
                 f"field {name!r} is an array ({written[:60]!r}): arrays are not supported",
                 "scalar fields",
+                next_step="give each element of the array a row or a field of its own",
             )
             return None
         try:
             field_type = parse_type(written[:200])
         except UnknownType as error:
-            self.notes.error(element, f"field {name!r}: {error}")
+            self.notes.error(
+                element, f"field {name!r}: {error}", allowed=allowed_types(), next_step="choose one of these"
+            )
             return None
         sized = self._sized(element, name, field_type)
         return None if sized is None else Field(name, sized)

@@ -120,13 +120,19 @@ def _check_attributes(element: Element, tag: Tag, notes: Notes) -> None:
         else:
             _unknown(element, "attribute", name, (*tag.required, *tag.optional), f"of <{element.tag}>", notes)
     for name in missing:
-        notes.error(element, f"<{element.tag}> needs the attribute {name!r}", next_step=f'add {name}="..."')
+        notes.error(
+            element,
+            f"<{element.tag}> needs the attribute {name!r}",
+            allowed=_words(tag.required, "attributes"),
+            next_step=f'add {name}="..."',
+        )
     given = [name for name in tag.one_of if name in element.attributes]
     if tag.one_of and len(given) != 1:
         notes.error(
             element,
             f"<{element.tag}> has {len(given)} of the attributes {' and '.join(tag.one_of)}",
             "exactly one of them",
+            next_step=f"leave {tag.one_of[0]!r} or {tag.one_of[1]!r}",
         )
 
 

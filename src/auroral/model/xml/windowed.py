@@ -31,8 +31,9 @@ def aggregate(parameters: Parameters, _inputs: int) -> BoxSpec:
     if not field and (by_field or not by_tuples) and not parameters.failed:
         parameters.fail(
             "'order-on-field' is needed with window-size-by VALUES or order-by FIELD",
-            next_step='add <parameter name="order-on-field" value="..."/>',
+            allowed="the field that the windows are on",
             at="order-by" if by_field else "window-size-by",
+            next_step='add <parameter name="order-on-field" value="..."/>',
         )
     functions, named = (
         parameters.expressions("aggregate-function", parse_aggregate),
@@ -94,8 +95,9 @@ def _buffer(parameters: Parameters, side: str, size_name: str) -> JoinBuffer:
     if not field and f"{side}-order-by" in parameters.given:
         parameters.fail(
             f"'{side}-order-on-field' is needed with {side}-order-by VALUES",
-            next_step=f'add <parameter name="{side}-order-on-field" value="..."/>',
+            allowed="the field that the buffer is on",
             at=f"{side}-order-by",
+            next_step=f'add <parameter name="{side}-order-on-field" value="..."/>',
         )
     return JoinBuffer(parameters.number(size_name, 0) or 0, field or None)
 
@@ -114,12 +116,14 @@ def _columns(parameters: Parameters) -> tuple[tuple[str, str], ...]:
                 f"there is a parameter 'out-field.{number}' but no 'out-field-name.{number}'",
                 "a name for each output field",
                 at=f"out-field.{number}",
+                next_step=f'add <parameter name="out-field-name.{number}" value="..."/>',
             )
     if len(names) > len(fields):
         extra = f"out-field-name.{len(fields)}"
         parameters.fail(
             f"there is a parameter {extra!r} but no 'out-field.{len(fields)}'",
             "an expression for each name",
+            f'add <parameter name="out-field.{len(fields)}" value="..."/>',
             at=extra,
         )
     return tuple(columns)

@@ -1,0 +1,41 @@
+"""Sizes of windows, and of what goes with them, that make sense whatever the stream is."""
+
+from __future__ import annotations
+
+from auroral.model.boxes.base import Report
+from auroral.model.duration import spell
+from auroral.model.windows import EventTimeWindow, Landmark, LatePolicy, Runs, Window
+
+LARGEST = 2**62
+"""Sizes stay below this: sums of a stime and a few sizes fit 64 bits."""
+
+
+def check_sizes(window: Window, report: Report) -> None:
+    if isinstance(window, Landmark | Runs):
+        return
+    if not (0 < window.size < LARGEST and 0 < window.advance < LARGEST):
+        # Written so that infinity and NaN, which XML numbers may be, fail too.
+        report.add(
+            f"window-size is {window.size} and advance {window.advance}",
+            allowed="numbers above 0",
+            next_step="mend the size that is not",
+        )
+    elif window.advance > window.size:
+        report.add(
+            f"advance {window.advance} is larger than the window size {window.size}",
+            allowed="an advance of at most the window size",
+            next_step="rows between windows would be lost: filter them out before instead",
+        )
+    if isinstance(window, EventTimeWindow):
+        if min(window.lateness, window.ahead, window.correct_for) < 0:
+            report.add(
+                "lateness, ahead and correct_for are lengths of time",
+                allowed="0 or more",
+                next_step="mend the one below 0",
+            )
+        if (window.late is LatePolicy.CORRECT) != (window.correct_for > 0):
+            report.add(
+                f"late={window.late.value!r} with correct_for {spell(window.correct_for)}",
+                allowed="correct_for above 0 with late='correct', and only there",
+                next_step='add correct_for=... to late="correct", or leave it out',
+            )
