@@ -457,10 +457,10 @@ def test_required_ports():
     [
         (Later("bsort"), "bounded sort"),
         (Aggregate(COUNT, TupleWindow(3, 1)), "number of tuples"),
-        (Aggregate(COUNT, FieldWindow("v", 3, 1)), "does not carry the stream's stime"),
+        (Aggregate(COUNT, FieldWindow("v", 3, 1)), "does not carry the stime of 's'"),
         (Aggregate(COUNT, FieldWindow("ts", 3, 1, timeout=1.0)), "timeouts"),
         (WindowDrop(0.5, 1, 3, 1, tuples=True), "number of tuples"),
-        (WindowDrop(0.5, 1, 3, 1, field="v"), "does not carry the stream's stime"),
+        (WindowDrop(0.5, 1, 3, 1, field="v"), "does not carry the stime of 's'"),
     ],
 )
 def test_boxes_of_later_releases_pass_and_block(spec, reason):
@@ -501,7 +501,7 @@ def test_the_box_that_loses_the_time_is_named(before, field, why, instead):
     last = "s" if not before else f"o{len(before) - 1}"
     windows = Box("windows", Aggregate(COUNT, FieldWindow(field, 3, 1)), (last,), ("x",))
     blocker = check(diagram(*boxes, windows, stamp=Stamp("sec", 1_000_000))).blockers[-1]
-    assert f"it is on {field!r}, which does not carry the stream's stime" in blocker.what and why in blocker.what
+    assert f"it is on {field!r}, which does not carry the stime of {last!r}: " in blocker.what and why in blocker.what
     assert instead in blocker.next_step
     assert blocker.allowed.startswith(f"fields of {last!r} that do: ")
 
@@ -517,6 +517,22 @@ def test_after_a_join_the_time_is_copied_from_stime():
     assert not checked.blockers
     (window,) = [c.typed for c in checked.boxes if isinstance(c.typed, TypedStimeAggregate)]
     assert (window.size, window.advance, window.phase) == (3_000, 1_000, 0)
+
+
+def test_streams_that_are_made_twice_are_not_followed_around():
+    boxes = (
+        Box("a1", Delay(0), ("s",), ("y",)),
+        Box("w", Aggregate(COUNT, FieldWindow("v", 3, 1)), ("y",), ("x",)),
+        Box("a2", Delay(0), ("z",), ("y",)),
+        Box("b", Delay(0), ("y",), ("z",)),
+    )
+    assert any("produced twice" in found.what for found in problems(diagram(*boxes)))
+
+
+def test_both_sides_of_a_join_are_told():
+    pairs = Join("true", JoinBuffer(1, "v"), JoinBuffer(1, "d"))
+    left, right = check(one(pairs, inputs=2)).blockers
+    assert "it is on 'v'" in left.what and "it is on 'd'" in right.what
 
 
 def test_one_stream_of_an_sunion_is_followed_by_itself():

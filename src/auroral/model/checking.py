@@ -210,21 +210,25 @@ class _Checking:
         return CheckedBox(box, typed)
 
     def _later(self, box: Box, typed: TypedLater, report: Report) -> CheckedBox:
-        reason, allowed = typed.reason, "boxes and forms of boxes that run: see docs/boxes.md and docs/limitations.md"
-        if (on := typed.not_stime) is not None:
-            stream = box.inputs[on.port]
-            lost = lost_time(self.diagram, self.streams, stream, on.field)
-            why = f"it is on {on.field!r}, which does not carry the stream's stime: {lost.why}"
-            reason, clocks = NotYet(why, lost.instead), self.streams[stream].clocks
-            allowed = f"fields of {stream!r} that do: {', '.join(c.name for c in clocks) or 'none'}"
-        self.blockers.append(
-            Problem(f"box {box.name!r} does not run yet: {reason.why}", report.place, allowed, reason.instead)
-        )
+        reasons = [(typed.reason, "boxes and forms of boxes that run: see docs/boxes.md and docs/limitations.md")]
+        # Where something is wrong, as a stream that is made twice, there may be no way back; and nothing would be told of it.
+        if typed.not_stime and not self.problems:
+            reasons = [self._lost(box.inputs[lost.port], lost.field) for lost in typed.not_stime]
+        for reason, allowed in reasons:
+            what = f"box {box.name!r} does not run yet: {reason.why}"
+            self.blockers.append(Problem(what, report.place, allowed, reason.instead))
         if typed.outputs:
             self.streams.update(zip(box.outputs, typed.outputs, strict=True))
         else:
             self.unknown.update(box.outputs)
         return CheckedBox(box, typed)
+
+    def _lost(self, stream: str, field: str) -> tuple[NotYet, str]:
+        """Why `field` does not carry the stime of `stream`, and which fields do."""
+        lost = lost_time(self.diagram, self.streams, stream, field)
+        why = f"it is on {field!r}, which does not carry the stime of {stream!r}: {lost.why}"
+        clocks = ", ".join(clock.name for clock in self.streams[stream].clocks)
+        return NotYet(why, lost.instead), f"fields of {stream!r} that do: {clocks or 'none'}"
 
     def _output(self, output: Output, earlier: set[str]) -> None:
         place = placed(output.place, f"output {output.stream!r}")

@@ -127,10 +127,9 @@ class Join:
             return later(TUPLE_JOINS, (output,))
         if self.timeout is not None:
             return later(JOIN_TIMEOUTS, (output,))
-        for port, buffer in enumerate((self.left, self.right)):
-            if buffer.field is not None and inputs[port].clock(buffer.field) is None:
-                return later(FIELD_JOINS, (output,), NotStime(port, buffer.field))
-        return None
+        fields = enumerate((self.left.field, self.right.field))
+        lost = [NotStime(port, f) for port, f in fields if f is not None and inputs[port].clock(f) is None]
+        return later(FIELD_JOINS, (output,), *lost) if lost else None
 
     def _required(self) -> tuple[bool, bool]:
         if not self.unmatched_when_missing:

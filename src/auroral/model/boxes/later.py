@@ -35,7 +35,7 @@ class TypedLater(TypedBox):
     """
 
     reason: NotYet
-    not_stime: NotStime | None = None
+    not_stime: tuple[NotStime, ...] = ()
 
 
 _APPLY = "compute it in Python, with an `apply` box"
@@ -163,5 +163,5 @@ class Later:
             report.predicate(given["predicate"], scope, "predicate")
 
 
-def later(reason: NotYet, outputs: tuple[StreamType, ...] = (), not_stime: NotStime | None = None) -> TypedLater:
+def later(reason: NotYet, outputs: tuple[StreamType, ...] = (), *not_stime: NotStime) -> TypedLater:
     return TypedLater(outputs=outputs, box_class=BoxClass.FOLD, reason=reason, not_stime=not_stime)
