@@ -492,6 +492,7 @@ FIRST = Aggregate(COUNT, FieldWindow("sec", 10, 10, Alignment.FIRST), ("k",))
         ((Map((("t", "v"),)), Union()), "t", "input 's' takes its stime from the field 'sec'", "--stime s=v"),
         ((FIRST, Filter(("n > 1",))), "sec", "aggregate 'b0', whose windows begin with", "to 1 in box 'b0'"),
         ((FIRST,), "k", "not the field that its windows are on", "order on the field that the windows of box 'b0'"),
+        ((Aggregate(COUNT, FieldWindow("v", 3, 1)),), "v", "'b0', whose windows are not on stime", "said of box 'b0'"),
         ((Later("bsort"),), "v", "input 's' takes its stime from the field 'sec'", "--stime s=v"),
         ((Later("revisionmap", like=Map((("t", "v * 2"),))),), "t", "computes 't' as 'v * 2'", "in box 'b0'"),
     ],

@@ -46,6 +46,10 @@ class Described:
             return "1 bucket"
         return f"{self.horizon} buckets ({spell(self.past)} before)"
 
+    def said(self, fact: bool) -> str:
+        """A fact in a word; nothing is said of a box that does not run."""
+        return ("yes" if fact else "no") if self.runs else "-"
+
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name,
@@ -106,17 +110,13 @@ def box_rows(boxes: list[Described]) -> list[list[str]]:
             b.box_class,
             b.horizon_text if b.runs else "-",
             b.deterministic,
-            _yes(b.convergent) if b.runs else "-",
-            _yes(b.repeatable) if b.runs else "-",
+            b.said(b.convergent),
+            b.said(b.repeatable),
             b.ports,
         ]
         for b in boxes
     ]
     return [head, *rows]
-
-
-def _yes(fact: bool) -> str:
-    return "yes" if fact else "no"
 
 
 def stream_rows(checked: Checked) -> list[list[str]]:

@@ -111,8 +111,7 @@ def _part(title: str, text: str) -> None:
 def _box_rows(boxes: list[Described]) -> list[list[str]]:
     head = ["box", "type", "class", "horizon", "order key", "stime of a result", "repeatable"]
     rows = [
-        [b.name, b.type, b.box_class, b.horizon_text, b.order_key, b.result_stime, "yes" if b.repeatable else "no"]
-        for b in boxes
+        [b.name, b.type, b.box_class, b.horizon_text, b.order_key, b.result_stime, b.said(b.repeatable)] for b in boxes
     ]
     return [head, *rows]
 

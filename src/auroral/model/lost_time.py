@@ -34,8 +34,9 @@ def lost_time(diagram: Diagram, streams: Mapping[str, StreamType], stream: str, 
                 without = next((s for s in sources if streams[s].clock(field) is None), None)
                 if without is None:
                     return NotYet(
-                        f"streams that box {box.name!r} unites carry their stimes in {field!r} in different units",
-                        "give their inputs one unit, with --stime",
+                        f"streams that box {box.name!r} unites carry their stimes in {field!r} in different ways: it counts "
+                        "other units, or is the start of windows of other sizes",
+                        "give their inputs one unit (--stime), and their windows one size",
                     )
                 stream = without
             case Map(columns=columns):
@@ -48,18 +49,23 @@ def lost_time(diagram: Diagram, streams: Mapping[str, StreamType], stream: str, 
                     )
                 field, stream = copied, box.inputs[0]
             case _:
-                return _made(box, field)
+                return _made(box, field, streams)
     given = diagram.input(stream)
     assert given is not None  # what no box makes is an input, or was reported
     return _given(given, field)
 
 
-def _made(box: Box, field: str) -> NotYet:
+def _made(box: Box, field: str, streams: Mapping[str, StreamType]) -> NotYet:
     match box.spec:
         case Join():
             return NotYet(
                 f"{field!r} comes out of join {box.name!r}: a pair's stime is the later of its two rows', which is in no field",
                 _COPY.format(box.name),
+            )
+        case Aggregate(window=FieldWindow(field=start)) if streams[box.inputs[0]].clock(start) is None:
+            return NotYet(
+                f"{field!r} comes out of aggregate {box.name!r}, whose windows are not on stime themselves",
+                f"see what is said of box {box.name!r}",
             )
         case Aggregate(window=FieldWindow(field=start, alignment=Alignment.FIRST)) if start == field:
             return NotYet(

@@ -62,7 +62,8 @@ def is_frame(rows: object) -> bool:
 
 def _listed(source: Input, rows: Any) -> list[Row]:
     if is_frame(rows):
-        rows = rows.set_axis(_names(source, rows.columns), axis=1)
+        if source.any_case:
+            rows = rows.set_axis(_names(source, rows.columns), axis=1)
         found: list[Row] = rows.astype(object).where(rows.notna(), None).to_dict("records")
         # A frame has its columns also where it has no rows.
         _check_rows(source, found or [dict.fromkeys(rows.columns)])

@@ -2,6 +2,7 @@
 
 import pytest
 
+from auroral.model.checking import check
 from auroral.model.diagram import Stamp
 from auroral.model.errors import DiagramError
 from auroral.model.stamps import with_stamps
@@ -117,3 +118,12 @@ def test_the_field_is_followed_through_boxes_that_do_not_run_yet() -> None:
     counts = box("aggregate", {**AGGREGATE, "order-on-field": "sec"}, ["y"], ["z"], name="counts")
     given = load(sort, revised, counts).diagram.inputs[0]
     assert given.stamp == Stamp("t", 1_000_000)
+
+
+def test_streams_united_that_carry_time_in_different_ways_are_told() -> None:
+    whole = {**AGGREGATE, "independent-window-alignment": "1"}
+    long = box("aggregate", {**whole, "window-size": "20", "advance": "20"}, ["b"], ["y"], "long")
+    both = box("union", {}, ["x", "y"], ["z"], "both")
+    window = box("aggregate", {**AGGREGATE, "aggregate-function.0": "sum(agg_0)"}, ["z"], ["out"], "window")
+    (blocker,) = check(load(box("aggregate", whole, ["a"], ["x"], "short"), long, both, window).diagram).blockers
+    assert "streams that box 'both' unites carry their stimes in 't' in different ways" in blocker.what
