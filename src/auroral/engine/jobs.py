@@ -109,22 +109,25 @@ class _Job:
 
     def read(self, leaves: Mapping[str, Leaf]) -> None:
         """One view for all rows in memory, and one for each edge's files; a step for each edge over them."""
-        self._rows({name: leaf.table() for name, leaf in leaves.items()})
-        for at, (name, leaf) in enumerate(leaves.items()):
-            if leaf.files:
-                self.ctes[at] = Cte(name, self._from_files(name, leaf, self.ctes[at].select))
+        if in_memory := {name: leaf.table() for name, leaf in leaves.items() if leaf.tables or not leaf.files}:
+            self._rows(in_memory)
+        picked = {cte.name: cte.select for cte in self.ctes}
+        self.ctes = [
+            Cte(name, self._from_files(name, leaf, picked.get(name)) if leaf.files else picked[name])
+            for name, leaf in leaves.items()
+        ]
         for function in self.program.functions:
             call = guarded(self._called(function), function)
             self.spark.udf.register(USER_FUNCTION_PREFIX + function.name, call, result_type(function.returns))
 
-    def _from_files(self, name: str, leaf: Leaf, in_memory: str) -> str:
+    def _from_files(self, name: str, leaf: Leaf, in_memory: str | None) -> str:
         ddl = ", ".join(c.ddl() for c in leaf.columns)
         self._view(name + "@files", self.spark.read.schema(ddl).parquet(*leaf.files))
         names = ", ".join(quoted(c.name) for c in leaf.columns)
         bounds = ((">=", leaf.since), ("<", leaf.below))
         tests = " AND ".join(f"{STIME} {sign} {bound}L" for sign, bound in bounds if bound is not None)
         text = f"SELECT {names} FROM {relation(name + '@files')}{f' WHERE {tests}' if tests else ''}"
-        return f"SELECT {self._hint}{names} FROM ({in_memory} UNION ALL {text})" if leaf.tables else text
+        return f"SELECT {self._hint}{names} FROM ({in_memory} UNION ALL {text})" if in_memory else text
 
     def _rows(self, tables: Mapping[str, pa.Table]) -> None:
         """Rows in memory as one view, and a step that picks each relation out of it."""
