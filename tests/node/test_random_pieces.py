@@ -20,7 +20,7 @@ from engine.evaluators import Outcome, assert_same, read_files, shown, source_ta
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 # With and without folds, windows before and behind them, joins, drops and functions; each longer than its horizon.
 DEFAULT = [14, 198, 362, 431, 577]

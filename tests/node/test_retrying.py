@@ -92,6 +92,7 @@ def test_each_job_may_fail_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("interpreted")
 def test_a_run_outlives_a_worker_that_is_killed(
     spark: "SparkSession", tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
