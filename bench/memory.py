@@ -1,5 +1,6 @@
 """Resident memory of a whole run over 10,000 buckets: of the driver (logs, engine, outputs) and of the JVM, separately.
 
+The JVM's heap comes and goes by a tenth: what counts is the line through all samples of the second half, not two of them.
 BUCKETS=200 in the environment makes it a quick try; what it then finds is mostly warm-up.
 """
 
@@ -7,8 +8,10 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 import auroral as au
 from auroral.engine.session import start_session
@@ -17,33 +20,45 @@ from bench.latency import STREAMS, diagram
 
 BUCKETS = int(os.environ.get("BUCKETS", "10000"))
 FIRST, LAST = BUCKETS // 2, BUCKETS
-_STEPS = 10
+_SAMPLES = 200
 
 
 def measure() -> dict[str, Any]:
-    spark = start_session()
-    jvm = int(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
     at: dict[int, dict[str, float]] = {}
-    with au.run(diagram(), session=spark) as app:
+    with au.run(diagram(), session=start_session()) as app:
         for number in range(LAST + 1):
             _push(app, number)
-            if number in (FIRST, LAST) or number % max(1, BUCKETS // _STEPS) == 0:
-                at[number] = found = {"driver": _resident("self"), "jvm": _resident(str(jvm))}
-                print(f"  bucket {number:,}: driver {found['driver']} MB, JVM {found['jvm']} MB", flush=True)
+            if number % max(1, BUCKETS // _SAMPLES) == 0:
+                taken = app.status.footprint
+                assert taken.driver_rss and taken.jvm_rss, "resident memory is known on Linux only"
+                at[number] = {"driver": _mb(taken.driver_rss), "jvm": _mb(taken.jvm_rss)}
+                print(f"  bucket {number:,}: driver {at[number]['driver']} MB, JVM {at[number]['jvm']} MB", flush=True)
         jobs = app.progress[-1].number
-    slopes = {name: at[LAST][name] / at[FIRST][name] - 1 for name in ("driver", "jvm")}
-    table = [
-        f"{name}: {at[FIRST][name]} MB at bucket {FIRST:,}, {at[LAST][name]} MB at bucket {LAST:,}: "
-        f"{100 * slope:+.1f} % (below 5 %)"
-        for name, slope in slopes.items()
-    ]
-    return {
-        "table": table,
-        "buckets": BUCKETS,
-        "jobs": jobs,
-        "resident_mb": {str(k): v for k, v in at.items()},
-        "slopes": {k: round(v, 4) for k, v in slopes.items()},
-    }
+    return {"buckets": BUCKETS, "jobs": jobs, "resident_mb": {str(k): v for k, v in at.items()}, **judged(at)}
+
+
+def judged(at: Mapping[int, Mapping[str, float]]) -> dict[str, Any]:
+    """How memory changes over the second half, by bucket and process: the fitted lines, and how sure they are."""
+    half = sorted(number for number in at if number >= max(at) // 2)
+    table, slopes = [], {}
+    for name in ("driver", "jvm"):
+        start, end, error = fitted(half, [at[number][name] for number in half])
+        slopes[name] = {"slope": round(end / start - 1, 4), "standard_error": round(error / start, 4)}
+        table.append(
+            f"{name}: {start:.1f} MB at bucket {half[0]:,}, {end:.1f} MB at bucket {half[-1]:,}, on a line through "
+            f"{len(half)} samples: {100 * (end / start - 1):+.1f} % (below 5 %), standard error {100 * error / start:.1f} %"
+        )
+    return {"table": table, "slopes": slopes}
+
+
+def fitted(x: list[int], y: list[float]) -> tuple[float, float, float]:
+    """The values at both ends of the line of least squares, and the standard error of their difference."""
+    from_middle = np.array(x) - np.mean(x)
+    slope, middle = np.polyfit(from_middle, y, 1)
+    rest = np.array(y) - middle - slope * from_middle
+    error = np.sqrt((rest**2).sum() / (len(x) - 2) / (from_middle**2).sum())
+    start, end = (float(middle + slope * at) for at in (from_middle[0], from_middle[-1]))
+    return start, end, float(error * (x[-1] - x[0]))
 
 
 def _push(app: au.App, number: int) -> None:
@@ -58,9 +73,5 @@ def _push(app: au.App, number: int) -> None:
         time.sleep(0.001)
 
 
-def _resident(process: str) -> float:
-    """Resident set in MB, from the kernel's own account (Linux)."""
-    for line in Path(f"/proc/{process}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return round(int(line.split()[1]) / 1024, 1)
-    raise RuntimeError(f"/proc/{process}/status has no VmRSS")
+def _mb(size: int) -> float:
+    return round(size / 2**20, 1)

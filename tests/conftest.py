@@ -13,6 +13,8 @@ import pytest
 from hypothesis import settings
 
 import auroral
+from auroral.engine.session import LARGE_PATH
+from engine.interpreted import INTERPRETED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +42,20 @@ def bytes_held() -> Iterator[Callable[[str], int]]:
     tracemalloc.stop()
 
 
+@pytest.fixture(scope="module")
+def interpreted() -> Iterator[None]:
+    """Large jobs without generated code: compiling Java for each of some hundred plans would take most of the tests' time.
+
+    What generated code gives is compared in `test_sessions` and `test_run`, for some diagrams in `test_equivalence`, and for
+    all with HYPOTHESIS_PROFILE=long.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if os.environ.get("HYPOTHESIS_PROFILE") != "long":
+            for key, value in INTERPRETED.items():
+                patch.setitem(LARGE_PATH, key, value)
+        yield
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     from auroral.engine.session import start_session
@@ -47,3 +63,10 @@ def spark() -> Iterator[SparkSession]:
     session = start_session("local[2]")
     yield session
     session.stop()
+
+
+@pytest.fixture
+def commands_share_spark(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`auroral.cli.main`, called in this process, uses the session of all tests: to start one takes longer than most commands."""
+    for module in ("run", "batch", "verify", "demo", "spark"):
+        monkeypatch.setattr(f"auroral.commands.{module}.session_for", lambda *_, **__: spark)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from auroral.edge.pacing import InputSpecError, absolute
+from auroral.engine.footprint import footprint_of
 from auroral.engine.session import DEFAULT_MASTER, cancel_job_group, set_job_group, start_session
 from auroral.model.builder import DiagramBuilder, check
 from auroral.model.checking import Checked
@@ -87,7 +88,7 @@ def run(
             used = session or start_session(master)
             set_job_group(used, jobs.group)
             engine = EngineEvaluator(used, checked, claimed.empty_cache())
-            return jobs.over(engine, lambda: cancel_job_group(used, jobs.group))
+            return jobs.over(engine, lambda: cancel_job_group(used, jobs.group), footprint_of(used))
 
         runner = Runner(claimed, evaluator, wanted)
         undo.callback(runner.close)

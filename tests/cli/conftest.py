@@ -1,4 +1,4 @@
-"""Calling the program: in this process for what needs no Spark, in one of its own for what does."""
+"""Calling the program: in this process, with the Spark of all tests or with none, or in one of its own."""
 
 import os
 import subprocess
@@ -38,6 +38,12 @@ def auroral(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyt
         return Ended(code, captured.out, captured.err)
 
     return call
+
+
+@pytest.fixture
+def shared(auroral: Call, commands_share_spark: None) -> Call:
+    """The program in this process, with the session of all tests."""
+    return auroral
 
 
 @pytest.fixture

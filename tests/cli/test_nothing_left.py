@@ -4,16 +4,12 @@ import signal
 import subprocess
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from cli.conftest import PROGRAM, Call
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 
 # Quick until a file says otherwise; then each row takes a second, and the first one says that the job has begun.
 SLOW_OR_FAILS = """
@@ -46,14 +42,6 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TMPDIR", str(place))
     monkeypatch.setattr("tempfile.tempdir", str(place))
     return place
-
-
-@pytest.fixture
-def shared(auroral: Call, spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> Call:
-    """The program in this process, with the session of all tests."""
-    for command in ("run", "batch", "verify"):
-        monkeypatch.setattr(f"auroral.commands.{command}.session_for", lambda *_, **__: spark)
-    return auroral
 
 
 def left(temporary: Path) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 
 from auroral.commands import run as run_command
 from auroral.engine.failures import UserCodeFailed
+from auroral.engine.footprint import Footprint
 from auroral.model.boxes.apply import TypedApply
 from auroral.model.checking import Checked
 from auroral.node.evaluator import Evaluated
@@ -53,6 +54,7 @@ def stubbed(auroral: Call, monkeypatch: pytest.MonkeyPatch) -> Call:
         monkeypatch.setattr(run_command, name, lambda *_, **__: object())
     for name in ("set_job_group", "cancel_job_group"):
         monkeypatch.setattr(f"auroral.app.{name}", lambda *_, **__: None)
+    monkeypatch.setattr("auroral.app.footprint_of", lambda _: Footprint)
     return auroral
 
 

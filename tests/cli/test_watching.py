@@ -42,6 +42,14 @@ def test_a_plain_line() -> None:
     )
 
 
+def test_jobs_that_were_run_again_are_told() -> None:
+    assert line(replace(STATUS, retries=2), 2.0).endswith("; jobs run again: 2")
+    to = Terminal()
+    with watching(to, as_json=False, title="run") as watch:
+        watch(replace(STATUS, retries=2), last=True)
+    assert "jobs run again" in to.getvalue()
+
+
 def test_times_that_are_no_dates() -> None:
     assert instant(None) == "-"
     assert instant(2**62) == f"{2**62} us"

@@ -12,13 +12,14 @@ A block with `file=NAME` after its language is written to that file first, for t
 
 import re
 import shlex
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
+
+from auroral.cli import main
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -27,7 +28,6 @@ LANGUAGES = {"python", "bash", "console", "xml", "text", "mermaid"}
 READ_ONLY = {"text", "mermaid"}
 # Set-up commands that a page may show and that a test cannot run.
 NOT_RUN = {"make", "git", "cd", "pip", "export"}
-CLI = "import sys; from auroral.cli import main; sys.exit(main())"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +87,7 @@ def run_block(block: Block, namespace: dict[str, object]) -> None:
             exec(compile(source, str(block.page), "exec"), namespace)
         case "bash" | "console":
             for arguments in commands_of(block):
-                command = [sys.executable, "-c", CLI, *arguments]
-                done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-                shown = shlex.join(["auroral", *arguments])
-                assert done.returncode == 0, f"{block.place}: {shown}\n{done.stdout}\n{done.stderr}"
+                assert main(arguments) == 0, f"{block.place}: {shlex.join(['auroral', *arguments])}"
         case "xml":
             from auroral.model.checking import check
             from auroral.model.xml import read_deployment, read_diagram
@@ -118,8 +115,10 @@ WITH_SNIPPETS = [
 
 @pytest.mark.spark
 @pytest.mark.parametrize("page", WITH_SNIPPETS, ids=lambda page: page.name)
+@pytest.mark.usefixtures("interpreted", "commands_share_spark")
 def test_snippets(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
     # As `__main__`, functions in a snippet are sent to Spark's workers by value, as in a user's script.
     namespace: dict[str, object] = {"__name__": "__main__"}
     for block in blocks_of(page):

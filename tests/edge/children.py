@@ -1,4 +1,4 @@
-"""Child processes that write and are killed in the middle, and file systems that are too small."""
+"""Child processes that write and are killed in the middle, file systems that are too small, and rights taken away."""
 
 import os
 import random
@@ -14,6 +14,7 @@ import pytest
 import auroral
 
 SOURCE = Path(auroral.__file__).parents[1]
+_NOBODY = 65534
 
 
 def killed_after(program: str, arguments: list[str], acknowledgements: int, pause_us: int) -> int:
@@ -58,3 +59,16 @@ def small_disk(folder: Path, size: str) -> Iterator[Path]:
         yield folder
     finally:
         subprocess.run(["umount", str(folder)], check=True)
+
+
+@contextmanager
+def without_privileges() -> Iterator[None]:
+    """Root may read every file, and often runs the tests: for a moment it is somebody who may not."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(_NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)

@@ -19,6 +19,7 @@ from auroral.model.checking import Checked
 from auroral.model.expression import Functions
 from auroral.model.expression.functions import make_function
 from engine.evaluators import Outcome, by_batch, by_buckets
+from engine.interpreted import interpret_large_jobs
 from engine.running import rows
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def small_diagram() -> Checked:
 
 
 def main(address: str, folder: Path) -> None:
+    # Generated code does not depend on the address, and is tried in the tests' own session, which is warm.
+    interpret_large_jobs()
     spark = start_session(address, memory="1g", partitions=PARTITIONS_CHOSEN)
     found = outcomes(spark, folder)
     spark.stop()

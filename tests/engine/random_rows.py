@@ -11,7 +11,11 @@ from typing import Any
 from auroral.model.expression.singles import nearest_single
 from auroral.reference.rows import Row
 
-FIELDS = "t {t}, k string, g double, i int, l long, x double, y double, f single, e timestamp, d {d}, c bool"
+FIELDS = (
+    "t {t}, k string, g double, i int, l long, x double, y double, f single, e timestamp, d {d}, c bool, "
+    "b byte, h short, o date, z binary, s string(4)"
+)
+MOST_ROWS = 45
 
 KEYS = ["a", "a", "b", "ß", "😀", "", None]
 DOUBLES = [0.0, -0.0, 1.5, -1.5, 0.1, 1e300, -1e300, 1e-300, 5e-324, math.inf, -math.inf, math.nan, None, 2.0**53, 3.0]
@@ -38,7 +42,7 @@ def random_rows(random: Random, shape: Shape, lowest: int, until: int) -> list[R
     buckets = (until - lowest) // shape.bucket
     empty = {random.randrange(buckets) for _ in range(buckets // 4)}
     rows: list[Row] = []
-    for seq in range(random.randint(0, 45)):
+    for seq in range(random.randint(0, MOST_ROWS)):
         stime = lowest + random.randrange((until - lowest) // shape.scale) * shape.scale
         if rows and random.random() < 0.3:
             stime = random.choice(rows).stime
@@ -68,4 +72,9 @@ def _values(random: Random, shape: Shape, stime: int) -> tuple[Any, ...]:
         event,
         random.choice([None, *map(Decimal, DECIMALS[shape.decimal])]),
         random.choice([True, False, None]),
+        random.choice([0, 1, -1, 127, -128, None]),
+        random.choice([0, 2, -7, 2**15 - 1, -(2**15), None]),
+        random.choice([0, -1, 20_000, -700_000, 2_900_000, None]),
+        random.choice([b"", b"\x00", b"a", b"\x7f\xff", b"\xff", None]),
+        random.choice(["", "a", "ß", "😀bcd", "    ", None]),
     )

@@ -7,9 +7,9 @@ import pytest
 import auroral
 from auroral.model.boxes.drop import RandomDrop
 from auroral.model.errors import DiagramError, Place
-from engine.diagrams import ODD, ODD_NAMES
 from engine.evaluators import assert_same, by_batch, by_buckets, by_reference
 from engine.running import rows
+from engine.stateless_steps import ODD, ODD_NAMES
 
 pytestmark = pytest.mark.spark
 

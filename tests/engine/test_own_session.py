@@ -7,14 +7,12 @@ import sys
 import threading
 import time
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import MagicMock
 
 import pytest
 
 from auroral.engine.session import RUNTIME, cancel_job_group, lane, set_job_group, start_session
-from engine.test_sessions import free_port, server
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -88,47 +86,6 @@ def test_a_job_group_is_cancelled_within_seconds(spark: SparkSession) -> None:
     assert not thread.is_alive()
     assert "cancel" in str(failed[0]).lower()
     assert spark.range(3).count() == 3
-
-
-CONNECTED = """
-import sys
-from pyspark.sql import SparkSession
-theirs = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
-watched = {watched!r}
-before = {{key: theirs.conf.get(key, None) for key in watched}}
-from auroral.engine.session import cancel_job_group, set_job_group, start_session
-ours = start_session(sys.argv[1].replace("localhost", "127.0.0.1"), partitions=3)
-assert (theirs.client.host, ours.client.host) == ("localhost", "127.0.0.1")
-set_job_group(ours, "group")
-assert ours.range(5).count() == 5
-cancel_job_group(ours, "group")
-assert ours.conf.get("spark.sql.shuffle.partitions") == "3"
-# Theirs has ANSI mode, in which a division by zero would stop the run.
-import auroral
-d = auroral.diagram("d", bucket="1s")
-d.input("x", "ts timestamp, v int", stime="ts").map("m", {{"v": "1 / v"}}).output()
-assert auroral.batch(d, {{"x": [{{"ts": "2026-03-01T12:00:00Z", "v": 0}}]}}, session=theirs).tables["m"].num_rows == 1
-with auroral.run(d, session=theirs) as app:
-    app.push("x", [{{"ts": "2026-03-01T12:00:00Z", "v": 0}}])
-    app.close()
-    app.await_termination()
-    assert app.table("m").num_rows == 1
-after = {{key: theirs.conf.get(key, None) for key in watched}}
-assert after == before, (before, after)
-print("left alone")
-"""
-
-
-def test_a_connect_session_of_the_users_is_left_alone(tmp_path: Path) -> None:
-    port = free_port()
-    settings = [f"spark.connect.grpc.binding.port={port}", "spark.connect.grpc.binding.address=127.0.0.1"]
-    given = [part for setting in (*settings, "spark.ui.enabled=false") for part in ("--conf", setting)]
-    connect = "org.apache.spark.sql.connect.service.SparkConnectServer"
-    started = ("spark-submit", "--class", connect, "--master", "local[2]", "--driver-memory", "1g", *given)
-    with server(tmp_path / "connect.log", port, *started, "spark-internal"):
-        program = [sys.executable, "-c", CONNECTED.format(watched=WATCHED), f"sc://localhost:{port}"]
-        done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["left alone"]), done.stderr[-3000:]
 
 
 def test_a_warning_while_a_session_is_made_stays_a_warning() -> None:

@@ -19,6 +19,7 @@ from auroral.model.checking import Checked
 from auroral.model.expression import Functions
 from auroral.model.expression.functions import make_function
 from engine.evaluators import Outcome
+from engine.interpreted import interpret_large_jobs
 from engine.running import rows, run_all
 
 FIRST_HALF_PAST_TWO = 1_792_888_200_000_000
@@ -110,6 +111,7 @@ def diagram_of_times() -> Checked:
 
 
 def main(folder: Path) -> None:
+    interpret_large_jobs()
     spark = start_session("local[2]", memory="1g", partitions=2)
     outcome = run_all(spark, folder, diagram_of_times(), SOURCES, UNTIL, first=0)
     spark.stop()

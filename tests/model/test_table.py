@@ -4,7 +4,6 @@ from dataclasses import fields
 
 from auroral.model import box_table
 from auroral.model.boxes import later
-from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.base import BoxFacts
 from auroral.model.boxes.later import LATER
 from auroral.model.boxes.table import RUNNING, forms_table
@@ -52,6 +51,22 @@ def test_no_fact_is_empty_or_breaks_the_table():
         assert all(getattr(box.facts, field.name) != "" for field in fields(BoxFacts))
 
 
-def test_d12_the_table_tells_folds_from_convergent_windows():
-    assert Aggregate.facts.convergent == "yes; folds no"
-    assert all(box.facts.deterministic for box in RUNNING)
+def test_d12_operator_classes_of_every_box():
+    """Deterministic, convergent, repeatable: what a node may do after a failure rests on these."""
+    expected = {
+        "filter": ("yes", "yes", "yes"),
+        "map": ("yes", "yes", "yes"),
+        "union": ("yes", "yes", "yes"),
+        "aggregate": ("yes", "yes; folds no", "no"),
+        "join": ("yes", "yes", "yes"),
+        "apply": ("yes", "yes", "no"),
+        "delay": ("yes", "yes", "yes"),
+        "random_drop": ("yes", "yes", "yes"),
+        "window_drop": ("yes", "yes", "yes"),
+        "sunion": ("yes", "yes", "yes"),
+        "soutput": ("yes", "yes", "yes"),
+    }
+    names, table = [field.name for field in fields(BoxFacts)], rows()
+    at = [names.index(name) for name in ("deterministic", "convergent", "repeatable")]
+    found = {box.type: tuple(table[box.type][i] for i in at) for box in RUNNING}
+    assert found == expected

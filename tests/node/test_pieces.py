@@ -29,7 +29,7 @@ from auroral.node.verified import VerifiedError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
 S = 1_000_000
 OUTPUTS = ("windows", "alarmed", "totals", "peaks")
 

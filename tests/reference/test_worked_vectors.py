@@ -1,11 +1,10 @@
-"""The examples that the theses and papers work out by hand."""
+"""The examples that the theses and papers work out by hand. Figure 4-7, which is about runs, is in `node`."""
 
 import pytest
 
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.diagram import Stamp
 from auroral.model.windows import Alignment, FieldWindow, Landmark, Runs
-from auroral.reference.serialize import serializable
 from reference.running import rows, run_box, shown
 
 MINUTE = 60_000_000
@@ -57,17 +56,6 @@ def test_appendix_b_window():
     table = rows(*((t, t, v) for t, v in given))
     result = run_box(spec, "time long, v double", table, stamp=Stamp("time", 1), until=22)
     assert shown(result)[1:] == [(19, 10, pytest.approx(9.9))]
-
-
-def test_figure_4_7_what_boundaries_let_us_order():
-    """Three streams; the second falls silent after its boundary at 27."""
-    moments = [(20, 22, 23), (26, 25, 28), (30, 27, 28), (35, 27, 33)]
-    assert [serializable(moment) for moment in moments] == [20, 25, 27, 27]
-
-
-def test_nothing_can_be_ordered_before_every_stream_has_a_boundary():
-    assert serializable([20, None, 30]) is None
-    assert serializable([]) is None
 
 
 class TestTumble:

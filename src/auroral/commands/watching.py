@@ -103,6 +103,8 @@ def line(status: Status, seconds: float) -> str:
     ]
     if status.ledger:
         parts.append(f"ledger: {status.ledger}")
+    if status.retries:
+        parts.append(f"jobs run again: {status.retries}")
     return "; ".join(parts)
 
 
@@ -134,6 +136,8 @@ def table(status: Status, title: str, extra: Sequence[str] = (), total: int | No
     shown.add_row("output rate", f"{status.out_rate:,.1f}/s")
     shown.add_row("frontier", f"{instant(status.frontier)}, lag {lag(status)}")
     shown.add_row("ledger", str(status.ledger))
+    if status.retries:
+        shown.add_row("jobs run again", str(status.retries))
     for text in (*status.notes, *extra):
         shown.add_row("", text)
     return shown

@@ -1,4 +1,4 @@
-"""User code that throws: said with the name of the box and function and the range of buckets, not as a Spark stack trace.
+"""What jobs fail with. User code that throws is said with the name of the box and function and the range of buckets.
 
 What is raised in a worker comes back as text inside Spark's own error, so the names travel in that text between two marks.
 """
@@ -73,3 +73,14 @@ def explained(error: BaseException, lo: int, hi: int) -> UserCodeFailed | None:
     """The user's error inside a Spark error, or None where it is about something else."""
     found = _MARKED.search(str(error))
     return UserCodeFailed(found[1], lo, hi) if found is not None else None
+
+
+def may_pass(error: BaseException) -> bool:
+    """Whether the same job may well succeed the next time: Spark itself failed, as when a worker is lost.
+
+    What a user's function raised, and a statement that Spark refuses, are certain.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import AnalysisException, PySparkException
+
+    return isinstance(error, Py4JError | PySparkException) and not isinstance(error, AnalysisException)

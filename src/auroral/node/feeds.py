@@ -42,6 +42,10 @@ _LONG_WAIT = 3600.0
 Run: TypeAlias = Callable[[threading.Event, Callable[[], None]], None]
 
 
+def wall_clock() -> int:
+    return time.time_ns() // 1000
+
+
 @dataclass(frozen=True, slots=True)
 class Feed:
     """`run(stop, woken)` pushes rows and calls `woken` after each time; `stop` ends it between two."""

@@ -93,14 +93,14 @@ class App:
 
     @property
     def status(self) -> Status:
-        """How far the run is, what it is doing, and, where it waits, for which inputs."""
+        """How far the run is, what it is doing and takes of the machine, and, where it waits, for which inputs."""
         status = self._runner.status()
         if status.state is State.WAITING:
             spans = {stream: source.span() for stream, source in self._runner.sources.items()}
             status = replace(status, waiting_for=waited_for(spans, self._runner.limits.bucket))
         if status.state.is_active and self._runner.stopping.is_set():
             status = replace(status, state=State.STOPPING)
-        return replace(status, doing=self._jobs.doing)
+        return replace(status, doing=self._jobs.doing, footprint=self._jobs.footprint())
 
     @property
     def progress(self) -> list[Progress]:

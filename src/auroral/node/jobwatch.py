@@ -1,4 +1,4 @@
-"""What the engine is doing right now, for whoever watches, and a way to make it give up."""
+"""What the engine is doing right now and what it takes, for whoever watches, and a way to make it give up."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 
+from auroral.engine.footprint import Footprint
 from auroral.node.evaluator import Evaluated, Evaluator
 from auroral.node.source import Source
 from auroral.node.status import Doing
@@ -23,6 +24,7 @@ class JobWatch:
         self.group = f"auroral-{uuid.uuid4().hex[:12]}"
         self.doing: Doing | None = None
         self.cancelled = False
+        self.footprint: Callable[[], Footprint] = Footprint
         self._cancel: Callable[[], None] | None = None
 
     def cancel(self) -> None:
@@ -31,9 +33,11 @@ class JobWatch:
         if self._cancel is not None:
             self._cancel()
 
-    def over(self, evaluator: Evaluator, cancel: Callable[[], None]) -> Evaluator:
-        """The same evaluator, watched. `cancel` cancels the jobs that it has running."""
-        self._cancel = cancel
+    def over(
+        self, evaluator: Evaluator, cancel: Callable[[], None], footprint: Callable[[], Footprint] = Footprint
+    ) -> Evaluator:
+        """The same evaluator, watched. `cancel` cancels the jobs that it has running, `footprint` measures what it takes."""
+        self._cancel, self.footprint = cancel, footprint
         return _Watched(evaluator, self)
 
 

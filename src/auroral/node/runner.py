@@ -6,6 +6,7 @@ goes on as if nothing had been: rows are logged before they are used, outputs co
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import deque
@@ -14,11 +15,12 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 
 from auroral.edge.ledger import Ledger
+from auroral.engine.failures import may_pass
 from auroral.model.errors import AuroralError
 from auroral.node.account import Account
 from auroral.node.committing import Outputs
 from auroral.node.evaluator import Evaluated, Evaluator
-from auroral.node.feeds import Clock
+from auroral.node.feeds import Clock, wall_clock
 from auroral.node.jobwatch import Cancelled
 from auroral.node.ranges import Limits, SourceSpan, Step, closed_until, first_bucket, next_step
 from auroral.node.restoring import restore
@@ -33,10 +35,7 @@ from auroral.node.storeddiagram import replaced_notes
 SNAPSHOT_BUCKETS = 256
 RECENT = 100
 _LONGEST_WAIT = 0.25
-
-
-def wall_clock() -> int:
-    return time.time_ns() // 1000
+_log = logging.getLogger(__name__)
 
 
 class Runner:
@@ -61,6 +60,8 @@ class Runner:
         self.state = State.STARTING
         self.error: BaseException | None = None
         self.recent: deque[Progress] = deque(maxlen=RECENT)
+        self.retries = 0
+        """Jobs that failed and were run again."""
         self.snapshots = Snapshots(folder.state)
         self._renewed = replaced_notes(folder.path)
         self._make_evaluator = evaluator
@@ -112,7 +113,7 @@ class Runner:
         try:
             # Nothing is left to do for a run that has finished, so no engine is started for it.
             if not self.account.finished:
-                self._work(self._make_evaluator())
+                self._persist()
             end = State.FINISHED if self.account.finished else State.STOPPED
         except Cancelled:
             end = State.STOPPED if self.error is None else State.FAILED
@@ -142,6 +143,26 @@ class Runner:
         if self.error is None:
             self.error = error
         self.request_stop(drain=False)
+
+    def _persist(self) -> None:
+        """Work; and where Spark fails, go on from the frontier with a new engine, as a resumed run does.
+
+        A job that fails a second time will fail a third time: that is the data's fault.
+        """
+        failed_at: int | None = None
+        while True:
+            try:
+                return self._work(self._make_evaluator())
+            except Exception as error:
+                frontier = self.account.frontier
+                if not may_pass(error) or frontier == failed_at:
+                    raise
+                failed_at = frontier
+                self.retries += 1
+                what = next(iter(str(error).splitlines()), "")
+                _log.warning(
+                    "a job from stime %s on failed and is run again: %s: %s", frontier, type(error).__name__, what
+                )
 
     def _work(self, evaluator: Evaluator) -> None:
         if not self._rebuild(evaluator):
@@ -286,4 +307,4 @@ class Runner:
             rates = self._rates.at(time.monotonic())
         notes = (*self._renewed, *self.snapshots.notes)
         bucket, rows = self.limits.bucket, self.outputs.rows
-        return status_of(self.state, self.account, self.sources, rows, bucket, rates, notes)
+        return status_of(self.state, self.account, self.sources, rows, bucket, rates, notes, self.retries)

@@ -18,6 +18,7 @@ def status_of(
     bucket: int,
     rates: tuple[float, float],
     notes: Iterable[str],
+    retries: int,
 ) -> Status:
     newest = [source.state.stamp.newest_stime for source in sources.values()]
     reached = max((stime for stime in newest if stime is not None), default=None)
@@ -33,6 +34,7 @@ def status_of(
         *rates,
         ledger_of(account, sources.values()),
         (*notes, *(note for source in sources.values() for note in source.notes), *nothing_taken(sources.values())),
+        retries=retries,
     )
 
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from auroral.edge.ledger import Ledger
+from auroral.engine.footprint import Footprint
 
 RATE_SECONDS = 10.0
 
@@ -112,7 +113,8 @@ class Status:
     """A run as a whole. Rows and buckets count from the run's beginning, rates over the last seconds.
 
     `lag` is how much stime lies between the newest row logged and the frontier, in microseconds. `waiting_for` has the
-    inputs that must go on before the run can, with their boundaries; `doing` is the job that is running.
+    inputs that must go on before the run can, with their boundaries; `doing` is the job that is running; `retries` counts
+    jobs of this process that failed and were run again.
     """
 
     state: State
@@ -128,6 +130,8 @@ class Status:
     notes: tuple[str, ...] = ()
     waiting_for: Mapping[str, int | None] = field(default_factory=dict)
     doing: Doing | None = None
+    retries: int = 0
+    footprint: Footprint = field(default_factory=Footprint)
 
     def to_json(self) -> dict[str, Any]:
         counts = [{"stream": r.stream, "reason": r.reason.value, "count": r.count} for r in self.ledger.rows()]
@@ -138,4 +142,5 @@ class Status:
             "notes": list(self.notes),
             "waiting_for": dict(self.waiting_for),
             "doing": None if self.doing is None else self.doing.to_json(),
+            "footprint": asdict(self.footprint),
         }

@@ -23,9 +23,8 @@ from auroral.model.schema import Schema
 from auroral.node.account import Account
 from auroral.node.committing import check_new
 from auroral.node.evaluator import Session
-from auroral.node.feeds import Given, make_feed
+from auroral.node.feeds import Given, make_feed, wall_clock
 from auroral.node.ranges import closed_until
-from auroral.node.runner import wall_clock
 from auroral.node.runstatus import nothing_taken
 from auroral.node.source import Source
 from auroral.node.verify import batch_table, source_rows

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
 from auroral.model.boxes.aggregate import Aggregate
@@ -49,6 +51,46 @@ class TestSixTemperatures:
     def test_size_10_aligned_independently(self, outcome):
         expected = [(80, 70, 68.0), (90, 80, 69.0), (100, 90, 67.0)]
         assert outcome.outputs["independent"] == [(end * MINUTE - 1, start, mean) for end, start, mean in expected]
+
+
+class TestLessCommonTypes:
+    """min, max, firstval, lastval and count_distinct take more than numbers and strings of any length."""
+
+    fields: ClassVar = {"b": "byte", "h": "short", "o": "date", "z": "binary", "s": "string(3)"}
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def outcome(cls, spark, tmp_path_factory):
+        calls = tuple(
+            (f"{call}_{name}", f"{call}({name})")
+            for name, type in cls.fields.items()
+            for call in ("min", "max", "firstval", "lastval", "count_distinct")
+            if not (type == "binary" and call in ("min", "max"))
+        )
+        boxes = [
+            Box("windows", Aggregate(calls, StimeWindow(20, 10)), ("s",), ("windows",)),
+            Box("running", Aggregate(calls, Landmark(0)), ("s",), ("running",)),
+        ]
+        given = rows(
+            (1, 5, -300, 20_000, b"b", "ß"),
+            (3, -128, 2**15 - 1, -700_000, b"", "a"),
+            (3, None, None, None, None, None),
+            (14, 127, -(2**15), 0, b"\xff\x00", "😀b"),
+            (16, 5, 7, 2_900_000, b"b", ""),
+        )
+        checked = checked_diagram({"s": ", ".join(f"{n} {t}" for n, t in cls.fields.items())}, boxes)
+        outcome = run_all(spark, tmp_path_factory.mktemp("types"), checked, {"s": given}, 20)
+        names = [name for name, _ in calls]
+        return {stream: dict(zip(names, outcome.outputs[stream][-1][1:], strict=True)) for stream in outcome.outputs}
+
+    @pytest.mark.parametrize("stream", ["windows", "running"])
+    def test_each_function(self, outcome, stream):
+        found = outcome[stream]
+        assert [found[f"min_{name}"] for name in "bhos"] == [-128, -(2**15), -700_000, ""]
+        assert [found[f"max_{name}"] for name in "bhos"] == [127, 2**15 - 1, 2_900_000, "😀b"]
+        assert [found[f"firstval_{name}"] for name in self.fields] == [5, -300, 20_000, b"b", "ß"]
+        assert [found[f"lastval_{name}"] for name in self.fields] == [5, 7, 2_900_000, b"b", ""]
+        assert [found[f"count_distinct_{name}"] for name in self.fields] == [3, 4, 4, 3, 4]
 
 
 def test_appendix_b_window(spark, tmp_path):

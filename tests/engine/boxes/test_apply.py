@@ -62,7 +62,7 @@ def outcome(spark, tmp_path_factory):
         "again": total_of_rows,
     }
     checked = checked_diagram({"s": "v int", "o": "v int"}, boxes)
-    return run_all(spark, tmp_path_factory.mktemp("apply"), checked, {"s": GIVEN, "o": OTHER}, 60, functions)
+    return run_all(spark, tmp_path_factory.mktemp("apply"), checked, {"s": GIVEN, "o": OTHER}, 50, functions)
 
 
 def test_results_without_stime_lie_at_the_buckets_end(outcome):
@@ -217,7 +217,7 @@ def placed(spark, tmp_path_factory):
     functions = {n: rows_stamped(stime) for n, (_, stime, _, _) in PLACED.items()}
     functions["pairs"] = lambda given: [(a.stime, b.values) for a in given for b in given if a.stime < b.stime]
     functions["shares"] = lambda given: [(row.stime, (len(given),)) for row in given]
-    return run_all(spark, tmp_path_factory.mktemp("placed"), placed_diagram(), {"s": GIVEN}, 60, functions)
+    return run_all(spark, tmp_path_factory.mktemp("placed"), placed_diagram(), {"s": GIVEN}, 50, functions)
 
 
 def test_a_timestamp_is_taken_for_what_it_says(placed):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import time
 
 import pytest
 
+from auroral.engine.edgelog import STABLE, Segment
+from auroral.engine.evaluate import Engine
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
 from auroral.model.diagram import Box
+from engine.evaluators import by_batch, source_table
 from engine.running import checked_diagram, rows, run_all
 
 pytestmark = pytest.mark.spark
@@ -30,7 +34,7 @@ def outcome(spark, tmp_path_factory):
         Box("mapped", Map((("half", "10 / i"), ("back", "1 / x"), ("at", "stime"), ("kk", "k + k"))), ("s",), ("m",)),
         Box("both", Union(), ("s", "w"), ("u",)),
         Box("twice", Union(), ("s", "s"), ("uu",)),
-        Box("later", Delay(500), ("s",), ("late",)),
+        Box("later", Delay(1), ("s",), ("late",)),
         Box("su", SUnion(100), ("s", "w"), ("control", "sunion")),
         Box("so", SOutput(), ("sunion",), ("socontrol", "soutput")),
     ]
@@ -65,6 +69,30 @@ def test_union_widens_and_keeps_duplicates(outcome):
 def test_delay_and_sunion_leave_rows_as_they_are(outcome):
     assert repr(outcome.outputs["late"]) == repr(sorted_rows(SOURCES["s"]))
     assert repr(outcome.outputs["sunion"]) == repr(outcome.outputs["soutput"]) == repr(outcome.outputs["u"])
+
+
+def delaying(milliseconds):
+    return checked_diagram({"s": "i int"}, [Box("slow", Delay(milliseconds), ("s",), ("o",))])
+
+
+def test_a_delay_costs_engine_time_for_each_row(spark, tmp_path):
+    engine, given = Engine(spark, delaying(500), tmp_path), rows((11, 1), (12, 2), (13, 3), (14, 4))
+    seconds = []
+    # The first range has no rows, and warms Spark up.
+    for lo in (0, 10):
+        within = [row for row in given if lo <= row.stime < lo + 10]
+        engine.offer("s", Segment(lo, lo + 10, STABLE, len(within), source_table(engine.source("s"), within)))
+        began = time.monotonic()
+        result = engine.evaluate(lo, lo + 10)
+        seconds.append(time.monotonic() - began)
+    assert result.outputs["o"].rows == 4
+    assert seconds[1] >= 4 * 0.5
+
+
+def test_a_batch_does_not_spend_the_delay(spark, tmp_path):
+    began = time.monotonic()
+    assert by_batch(spark, delaying(60_000), {"s": rows((1, 7))}, 10, tmp_path).outputs["o"] == [(1, 7)]
+    assert time.monotonic() - began < 60
 
 
 def sorted_rows(given):

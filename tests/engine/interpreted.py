@@ -1,0 +1,13 @@
+"""Settings of large jobs with and without generated code."""
+
+from __future__ import annotations
+
+from auroral.engine.session import LARGE_PATH, SMALL_PATH
+
+GENERATED = {key: LARGE_PATH[key] for key in LARGE_PATH.keys() & SMALL_PATH.keys()}
+INTERPRETED = {key: SMALL_PATH[key] for key in GENERATED}
+
+
+def interpret_large_jobs() -> None:
+    """For the rest of this process; tests use the fixture `interpreted`."""
+    LARGE_PATH.update(INTERPRETED)
