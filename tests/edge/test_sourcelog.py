@@ -232,7 +232,7 @@ def test_damaged_or_missing_parquet_files_are_errors(tmp_path: Path) -> None:
     with SourceLog.open(tmp_path, SCHEMA) as log:
         fill(log, 0, 10_000)
         path = log.parts()[0].path
-    flip(path, 2_000)
+    flip(path, path.stat().st_size // 2)
     with SourceLog.open(tmp_path, SCHEMA) as log, pytest.raises(DamagedSegment, match="checksum"):
         log.read()
     path.write_bytes(path.read_bytes()[:-1])

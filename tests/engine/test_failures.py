@@ -32,7 +32,9 @@ def test_the_users_error_is_found_in_sparks():
     )
     found = explained(error, 10, 20)
     assert isinstance(found, UserCodeFailed)
-    first, second = str(found).split("\n    next: ")
+    said, second = str(found).split("\n    next: ")
+    first, allowed = said.split("\n    allowed: ")
+    assert allowed.startswith("functions that give a value of their type")
     assert first == "box 'b': function 'f' of (1, 'x') failed: ValueError: bad\nvalue, in the buckets of stime [10, 20)"
     assert second.startswith("mend the function")
     assert explained(RuntimeError("out of memory"), 0, 1) is None
