@@ -17,7 +17,7 @@ SETTINGS = Settings(bucket=0.5, bound=5)
 
 def port() -> Port:
     found = Port("s", ("a", "b"), SETTINGS, ("x",))
-    list(found.switch({"a": Offer(State.STABLE), "b": Offer(State.STABLE)}))
+    list(found.switch({"a": Offer(State.STABLE), "b": Offer(State.STABLE)}, 1.0))
     return found
 
 
@@ -82,20 +82,20 @@ def test_switching_names_what_is_held():
     found = port()
     all_of(found.take_stable(stable(0, 10, 11), 1.0))
     all_of(found.take_tentative("a", tentative(2, 22), 1.0))
-    effects = all_of(found.switch({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABLE)}))
+    effects = all_of(found.switch({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABLE)}, 1.0))
     assert effects == [Send("a", Unsubscribe("s", 1)), Send("b", Subscribe("s", 2, Lane.BOTH, 2, True))]
     assert found.serves("b", 2) and not found.serves("a", 1)
-    assert all_of(found.switch({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABLE)})) == []
+    assert all_of(found.switch({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABLE)}, 1.0)) == []
 
 
 def test_corrections_in_the_background():
     """D59: what is new from one replica, corrections from another; from one that gives both, in one subscription."""
     found = port()
-    effects = all_of(found.switch({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABILIZATION)}))
+    effects = all_of(found.switch({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABILIZATION)}, 1.0))
     assert effects == [
         Send("b", Subscribe("s", 2, Lane.CORRECT, 0, False)),
     ]
-    effects = all_of(found.switch({"a": Offer(State.FAILURE), "b": Offer(State.STABILIZATION, fresh=True)}))
+    effects = all_of(found.switch({"a": Offer(State.FAILURE), "b": Offer(State.STABILIZATION, fresh=True)}, 1.0))
     assert effects == [Send("a", Unsubscribe("s", 1)), Send("b", Subscribe("s", 3, Lane.BOTH, 0, False))]
 
 
@@ -108,3 +108,21 @@ def test_silence_is_a_failure_and_boundaries_without_rows_are_none():
     assert not found.failed(healthy, 9.5 + 1.5)
     assert found.failed(healthy, 9.5 + 1.6)
     assert found.failed({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABLE)}, 9.6)
+
+
+def test_a_replica_that_is_further_and_sends_nothing_is_left():
+    """D27: and asked again when no other one is there."""
+    further = {"a": Offer(State.STABLE, frontier=3), "b": Offer(State.STABLE, frontier=3)}
+    found = port()
+    assert all_of(found.switch(further, 2.4)) == []
+    assert all_of(found.switch(further, 2.6)) == [
+        Send("a", Unsubscribe("s", 1)),
+        Send("b", Subscribe("s", 2, Lane.BOTH, 0, False)),
+    ]
+    assert all_of(found.switch(further, 3.0)) == []
+    assert all_of(found.switch(further, 4.2)) == [
+        Send("b", Unsubscribe("s", 2)),
+        Send("a", Subscribe("s", 3, Lane.BOTH, 0, False)),
+    ]
+    alone = {"a": Offer(State.STABLE, frontier=3), "b": Offer(State.FAILURE)}
+    assert all_of(found.switch(alone, 6.0)) == [Send("a", Subscribe("s", 4, Lane.BOTH, 0, False))]

@@ -16,23 +16,12 @@ from auroral.sim.invariants import INVARIANTS, observed
 from auroral.sim.scenario import Scenario, random_scenario
 from auroral.sim.simulate import shrunk, simulate
 from auroral.sim.standin import Kind, Query
+from sim.diagrams import chain
 
 pytestmark = pytest.mark.slow
 
 SEEDS = (1, 15, 31)
 """Each found something when it was first run."""
-
-
-def chain(schedule: str, seconds: float = 50, **settings: object) -> Scenario:
-    """Two sources, united, filtered and put into windows, each on two nodes."""
-    queries = (
-        Query("u", Kind.UNION, ("s", "t")),
-        Query("f", Kind.FILTER, ("u.out",)),
-        Query("w", Kind.WINDOW, ("f.out",), 3),
-    )
-    given = Settings(**{"bucket": 0.5, "bound": 3.0, **settings})
-    scenario = Scenario(7, ("s", "t"), queries, {"u": 2, "f": 2, "w": 2}, given, seconds)
-    return replace(scenario, faults=parse(schedule, scenario.hosts))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,16 +1,31 @@
-"""What happens to a core, and what it wants done."""
+"""What happens to a core, and what it wants done.
+
+Who runs a core carries its effects out in their order: what is to be kept is on disk before anything behind it is sent. Messages of a
+connection reach the life of a core that the connection was opened with, in the order in which they were sent.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from auroral.dpc.values import Content, Message
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """Stable buckets of a stream, one after the other, from `begin` on. A client's position is one without contents."""
+
+    begin: int
+    contents: tuple[Content, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Started:
-    """The core begins to live."""
+    """The core begins to live, with what was kept of its earlier lives, by stream: a source's log, outputs of a replica that were
+    written to disk, the first bucket that a client was not given stable."""
+
+    kept: Mapping[str, Kept] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +108,15 @@ class Cancel:
 
 
 @dataclass(frozen=True, slots=True)
+class Keep:
+    """To disk, where there is one: the next stable buckets of an output, behind those that were kept before."""
+
+    stream: str
+    begin: int
+    contents: tuple[Content, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Truncate:
     """Buckets of the stream before this one are not needed any more."""
 
@@ -117,6 +141,7 @@ class Report:
     kind: str
     stream: str
     count: int = 1
+    detail: str = ""
 
 
-Effect = Send | WakeAt | Evaluate | Cancel | Truncate | Deliver | Report
+Effect = Send | WakeAt | Evaluate | Cancel | Keep | Truncate | Deliver | Report

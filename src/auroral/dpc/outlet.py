@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import Coverage
-from auroral.dpc.events import Effect, Report, Send
+from auroral.dpc.events import Effect, Kept, Report, Send, Truncate
 from auroral.dpc.switching import Lane
-from auroral.dpc.values import Ack, Confirm, Content, Stable, Subscribe, Tentative, Unsubscribe, Want
+from auroral.dpc.values import Ack, Confirm, Content, Ping, Stable, Subscribe, Tentative, Unsubscribe, Want
 
 MOST_AT_ONCE = 64
 """Buckets in one message."""
@@ -73,11 +73,16 @@ class Outlet:
     def holds(self, sender: str, number: int) -> bool:
         return sender in self.readers and self.readers[sender].number == number
 
-    def begin(self, bucket: int) -> None:
-        """Earlier buckets are nobody's need any more."""
-        assert not self.kept
-        self.frontier = self.kept_from = bucket
-        self.newest = bucket - 1
+    def restore(self, kept: Kept) -> None:
+        """What an earlier life had written down."""
+        self.kept = dict(enumerate(kept.contents, kept.begin))
+        self.kept_from, self.frontier = kept.begin, kept.begin + len(kept.contents)
+        self.newest = self.frontier - 1
+
+    def begin(self, bucket: int) -> Iterator[Effect]:
+        """Earlier buckets cannot be had any more; what there is of them would leave a hole behind it."""
+        self.restore(Kept(bucket))
+        yield Truncate(self.stream, bucket)
 
     # What is given out
 
@@ -148,16 +153,30 @@ class Outlet:
         return max(self.reserves.values(), default=0.0)
 
     @property
+    def all_heard(self) -> bool:
+        """Whether all who may read it have said what they need."""
+        return all(reader in self.needs for reader in self.readers_expected)
+
+    @property
     def lowest_need(self) -> int:
         """The lowest bucket that any replica of any reader may still ask for."""
-        if any(reader not in self.needs for reader in self.readers_expected):
+        if not self.all_heard:
             return self.kept_from
         return min((self.needs[reader] for reader in self.readers_expected), default=self.frontier)
 
-    def forget(self, below: int) -> bool:
-        """Whether there was anything to forget."""
-        gone = range(self.kept_from, min(below, self.frontier))
+    def forget(self) -> Iterator[Effect]:
+        """What nobody needs any more."""
+        gone = range(self.kept_from, min(self.lowest_need, self.frontier))
         for bucket in gone:
             del self.kept[bucket]
-        self.kept_from += len(gone)
-        return bool(gone)
+        if gone:
+            self.kept_from = gone.stop
+            yield Truncate(self.stream, self.kept_from)
+
+
+def acknowledged(outlets: Mapping[str, Outlet], sender: str, ping: Ping) -> dict[str, int]:
+    """The heartbeat of a reader: what it needs is noted; which of its subscriptions do not hold here."""
+    for stream, ack in ping.acks.items():
+        if stream in outlets:
+            outlets[stream].acknowledged(sender, ack)
+    return {s: n for s, n in ping.numbers.items() if s in outlets and not outlets[s].holds(sender, n)}

@@ -49,13 +49,17 @@ class Port:
     last_number: int = 0
     heard: float = 0.0
     """When a bucket was last closed."""
+    served: dict[str, float] = field(default_factory=dict)
+    """When each producer was last subscribed to, or sent something."""
 
     # What is read from whom
 
-    def switch(self, offers: Mapping[str, Offer]) -> Iterator[Effect]:
-        """Read from the replicas that the table says. One that does not have the next bucket any more is of no use."""
+    def switch(self, offers: Mapping[str, Offer], now: float) -> Iterator[Effect]:
+        """Read from the replicas that the table says. One that does not have the next bucket any more, or does not send it, is of no
+        use."""
+        stalled = {producer for producer, offer in offers.items() if self._stalled(producer, offer, now)}
         offers = {
-            producer: replace(offer, state=State.FAILURE) if self._lacks(offer) else offer
+            producer: replace(offer, state=State.FAILURE) if producer in stalled or self._lacks(offer) else offer
             for producer, offer in offers.items()
         }
         found: Choice = choose(self.curr, self.bck, offers)
@@ -65,11 +69,18 @@ class Port:
             yield Send(producer, Unsubscribe(self.stream, self.numbers.pop(producer)))
             del self.lanes[producer]
         for producer, lane in wanted.items():
-            if self.lanes.get(producer) is not lane and offers[producer].state is not State.FAILURE:
-                yield self._subscribe(producer, lane)
+            changed = self.lanes.get(producer) is not lane and offers[producer].state is not State.FAILURE
+            if changed or producer in stalled:
+                yield self._subscribe(producer, lane, now)
 
     def _lacks(self, offer: Offer) -> bool:
         return not self.resuming and offer.kept_from > self.frontier
+
+    def _stalled(self, producer: str, offer: Offer, now: float) -> bool:
+        """Whether it says that it is further, and nothing comes (D27)."""
+        if self.lanes.get(producer, Lane.FRESH) is Lane.FRESH or offer.frontier <= self.frontier:
+            return False
+        return now - self.served[producer] > self.settings.bucket + self.settings.detection
 
     def _wanted(self) -> dict[str, Lane]:
         # Only one can say where to begin.
@@ -79,8 +90,9 @@ class Port:
             return {feeds[0].replica: Lane.BOTH}
         return {feed.replica: feed.lane for feed in feeds}
 
-    def _subscribe(self, producer: str, lane: Lane) -> Send:
+    def _subscribe(self, producer: str, lane: Lane, now: float) -> Send:
         self.last_number += 1
+        self.served[producer] = now
         self.numbers[producer], self.lanes[producer] = self.last_number, lane
         tentative = any(bucket >= self.frontier for bucket in self.tentative)
         position = None if self.resuming else self.frontier
@@ -91,10 +103,10 @@ class Port:
         self.numbers.pop(producer, None)
         self.lanes.pop(producer, None)
 
-    def renew(self, producer: str, number: int) -> Iterator[Effect]:
+    def renew(self, producer: str, number: int, now: float) -> Iterator[Effect]:
         """The producer does not know of this subscription."""
         if self.serves(producer, number):
-            yield self._subscribe(producer, self.lanes[producer])
+            yield self._subscribe(producer, self.lanes[producer], now)
 
     # What comes
 
@@ -106,6 +118,7 @@ class Port:
         if not self.serves(producer, message.number):
             yield Report("of an earlier subscription", self.stream)
             return
+        self.served[producer] = now
         match message:
             case Stable():
                 yield from self.take_stable(message, now)
@@ -114,10 +127,14 @@ class Port:
             case Confirm():
                 yield from self.take_confirm(producer, message, now)
 
+    def start_at(self, bucket: int) -> None:
+        """Nothing before this bucket is asked for."""
+        self.resuming = False
+        self.first = self.frontier = bucket
+
     def take_stable(self, message: Stable, now: float) -> Iterator[Effect]:
         if self.resuming:
-            self.resuming = False
-            self.first = self.frontier = message.begin
+            self.start_at(message.begin)
         for bucket, content in enumerate(message.contents, message.begin):
             if bucket < self.frontier or bucket in self.stable:
                 yield Report("stable again", self.stream)

@@ -14,18 +14,19 @@ from auroral.dpc.events import (
     Evaluated,
     Event,
     Failed,
+    Keep,
     Logged,
     Received,
     Report,
     Send,
     Started,
-    Truncate,
     WakeAt,
     Woken,
 )
 from auroral.dpc.monitor import Monitor
-from auroral.dpc.outlet import Outlet
+from auroral.dpc.outlet import Outlet, acknowledged
 from auroral.dpc.port import Port
+from auroral.dpc.refusing import refusals, strangers
 from auroral.dpc.settings import Settings
 from auroral.dpc.stagger import Stagger
 from auroral.dpc.states import State
@@ -61,6 +62,8 @@ class ReplicaSpec:
     outputs: Mapping[str, OutputSpec]
     peers: tuple[str, ...] = ()
     """Other replicas of the same query."""
+    durable: bool = False
+    """Whether what it keeps of its outputs survives it: then those that it reads from need not keep what those behind it may ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,7 @@ class Replica:
     jobs: dict[int, Job] = field(init=False, default_factory=dict)
     last_job: int = field(init=False, default=0)
     usual_job: Usual = field(init=False, default_factory=Usual)
+    born: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
         inputs = self.spec.inputs
@@ -128,7 +132,9 @@ class Replica:
     def _take(self, event: Event, now: float) -> Iterator[Effect]:
         match event:
             case Received(sender, message):
-                yield from self._receive(sender, message, now)
+                frontiers = {name: None if port.resuming else port.frontier for name, port in self.ports.items()}
+                refused = list(refusals(sender, message, self.unions, frontiers))
+                yield from refused or self._receive(sender, message, now)
             case Disconnected(peer):
                 self.news = True
                 self.monitor.lost(peer)
@@ -143,9 +149,13 @@ class Replica:
             case Failed(number, _):
                 if (job := self.jobs.pop(number, None)) is not None:
                     yield from (Report("job failed", stream) for stream in job.outputs)
-            case Started():
+            case Started(kept):
+                self.born = now
                 for port in self.ports.values():
                     port.heard = now
+                for stream, outlet in self.outlets.items():
+                    if stream in kept:
+                        outlet.restore(kept[stream])
             case Woken():
                 pass
             case Logged():
@@ -153,17 +163,17 @@ class Replica:
 
     def _receive(self, sender: str, message: Message, now: float) -> Iterator[Effect]:
         match message:
-            case Ping(acks, numbers):
-                for stream, ack in acks.items():
-                    self.unions[stream].outlet.acknowledged(sender, ack)
+            case Ping():
+                yield from strangers(sender, message, self.unions)
+                unknown = acknowledged(self.outlets, sender, message)
                 if not self.recovering:
-                    outlets = self.outlets
-                    unknown = {s: number for s, number in numbers.items() if not outlets[s].holds(sender, number)}
                     yield Send(sender, Pong({stream: self.offer(stream, now) for stream in self.unions}, unknown))
             case Pong(offers, unknown):
+                yield from strangers(sender, message, self.ports)
                 self.news |= self.monitor.answered(sender, offers)
                 for stream, number in unknown.items():
-                    yield from self.ports[stream].renew(sender, number)
+                    if stream in self.ports:
+                        yield from self.ports[stream].renew(sender, number, now)
             case Subscribe(stream=stream):
                 yield from self.unions[stream].outlet.subscribe(sender, message)
             case Unsubscribe(stream=stream):
@@ -194,6 +204,7 @@ class Replica:
         for stream in job.outputs:
             union = self.unions[stream]
             if not job.tentative:
+                yield Keep(stream, union.outlet.frontier, contents[stream])
                 yield from union.outlet.give_stable(contents[stream], union.held(job.origin, now))
                 continue
             for bucket, content, coverage in zip(
@@ -209,13 +220,13 @@ class Replica:
 
     def _step(self, now: float) -> Iterator[Effect]:
         if self.recovering:
-            self._recover()
+            yield from self._recover(now)
         if peers := self.monitor.due(now):
             yield from self._forget()
             yield from self._ping(peers)
         if peers or self.news:
             for port in self.ports.values():
-                yield from port.switch(self.monitor.of(port.stream, port.producers))
+                yield from port.switch(self.monitor.of(port.stream, port.producers), now)
             self.news = False
         for union in self.unions.values():
             union.processing = union.processing and union.state(now) is not State.STABLE
@@ -233,18 +244,21 @@ class Replica:
 
     def _ack(self, name: str) -> Ack:
         using = [union for union in self.unions.values() if name in union.ports]
-        need = min(union.reads_from(name, min(union.outlet.frontier, union.outlet.lowest_need)) for union in using)
+        need = min(union.reads_from(name, self._restarts_from(union.outlet)) for union in using)
         reserve = max(union.outlet.reserve for union in using) + self.usual_job.highest + self.settings.hop
         return Ack(need, reserve)
+
+    def _restarts_from(self, outlet: Outlet) -> int:
+        """What it must compute again if it loses all that is not on disk."""
+        return outlet.frontier if self.spec.durable else min(outlet.frontier, outlet.lowest_need)
 
     def _forget(self) -> Iterator[Effect]:
         for name, port in self.ports.items():
             if not port.resuming:
                 using = [union for union in self.unions.values() if name in union.ports]
                 port.forget(min(union.reads_from(name, union.outlet.frontier) for union in using))
-        for stream, outlet in self.outlets.items():
-            if outlet.forget(outlet.lowest_need):
-                yield Truncate(stream, outlet.kept_from)
+        for outlet in self.outlets.values():
+            yield from outlet.forget()
 
     def _start_stable(self, now: float) -> Iterator[Effect]:
         """The next buckets of all outputs that can be made final by the same job."""
@@ -312,15 +326,31 @@ class Replica:
 
     # Coming back
 
-    def _recover(self) -> None:
-        """Outputs begin where the first buckets of all inputs reach; it speaks again once it is as far as they are."""
+    def _recover(self, now: float) -> Iterator[Effect]:
+        """Outputs go on behind what is on disk, or begin where the first buckets of all inputs reach; it speaks again once it is as far
+        as they are."""
+        for port in self.ports.values():
+            if port.resuming and self._nobody_to_ask(port, now):
+                self._begin_without(port)
         if any(port.resuming for port in self.ports.values()):
             return
         for union in self.unions.values():
             first = max(union.ports[name].reaches_back(horizon) for name, horizon in union.spec.reads.items())
             if union.outlet.frontier < first:
-                union.outlet.begin(first)
+                yield from union.outlet.begin(first)
         self.recovering = not all(self._caught_up(union) for union in self.unions.values())
+
+    def _nobody_to_ask(self, port: Port, now: float) -> bool:
+        waited = now > self.born + self.settings.detection
+        return waited and not any(p in self.monitor.offers and self.monitor.reached(p) for p in port.producers)
+
+    def _begin_without(self, port: Port) -> None:
+        """An input that nobody gives would keep it mute for as long as that lasts: begin with what readers may ask for, if all of them
+        have said so."""
+        using = [union for union in self.unions.values() if port.stream in union.ports]
+        if all(union.outlet.all_heard for union in using):
+            starts = [max(union.outlet.frontier, union.outlet.lowest_need) for union in using]
+            port.start_at(min(u.reads_from(port.stream, start) for u, start in zip(using, starts, strict=True)))
 
     def _caught_up(self, union: SUnion) -> bool:
         """Whether all is final that the inputs' replicas have final."""

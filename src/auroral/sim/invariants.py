@@ -178,6 +178,7 @@ class _Trees:
 
     run: Run
     since: dict[str, float] = field(default_factory=dict)
+    looked: float = 0.0
     deliver: Callable[[float, str, Effect], None] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -191,7 +192,12 @@ class _Trees:
             self.look(now)
 
     def look(self, now: float) -> None:
+        away = now - self.looked > 3 * self.run.scenario.settings.ping_every
+        self.looked, looked = now, self.looked
         for stream in self.run.scenario.outputs:
+            if away:
+                # The client itself was not there.
+                self.since.setdefault(stream, looked)
             if self._reaches(stream, CLIENT):
                 if stream in self.since:
                     self.run.unavailable[stream].append((self.since.pop(stream), now))

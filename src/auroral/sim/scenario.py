@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from auroral.dpc.client import Client
-from auroral.dpc.events import Evaluate, Logged
+from auroral.dpc.events import Evaluate, Keep, Logged
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Settings
 from auroral.dpc.source import Source
@@ -31,6 +31,8 @@ class Scenario:
     seconds: float
     """How long the sources give rows."""
     faults: tuple[Fault, ...] = ()
+    durable: frozenset[str] = frozenset()
+    """Queries whose replicas find what they kept when they come back; all others come back with nothing."""
 
     @property
     def buckets(self) -> int:
@@ -108,8 +110,7 @@ class Stage:
         for query in scenario.queries:
             for name in scenario.names(query.stream):
                 self.world.start(name, self._replica(query, name), host(name))
-        streams = {stream: scenario.names(stream) for stream in scenario.outputs}
-        self.world.start(CLIENT, Client(CLIENT, streams, scenario.settings), CLIENT_HOST)
+        self.world.start(CLIENT, self._client(), CLIENT_HOST)
         for position, source in enumerate(scenario.sources):
             for bucket in range(scenario.buckets):
                 time = (bucket + 1) * scenario.settings.bucket + 0.01 * position
@@ -124,23 +125,31 @@ class Stage:
             stream,
         )
 
+    def _client(self) -> Client:
+        streams = {stream: self.scenario.names(stream) for stream in self.scenario.outputs}
+        return Client(CLIENT, streams, self.scenario.settings)
+
     def _replica(self, query: Query, name: str, recovering: bool = False) -> Replica:
         scenario = self.scenario
         inputs = {stream: scenario.names(stream) for stream in query.inputs}
         outputs = {query.stream: query.output(scenario.readers(query.stream))}
         sources = {stream: scenario.computed_from(stream) for stream in query.inputs}
         peers = tuple(other for other in scenario.names(query.stream) if other != name)
-        spec = ReplicaSpec(name, inputs, sources, outputs, peers)
+        spec = ReplicaSpec(name, inputs, sources, outputs, peers, query.name in scenario.durable)
         return Replica(spec, scenario.settings, recovering)
 
     def _log(self, source: str, bucket: int) -> None:
-        if source in self.silent or self.unsaid[source]:
-            self.unsaid[source].append(bucket)
-        else:
-            self._say(source, bucket)
+        self.unsaid[source].append(bucket)
+        self._say(source)
 
-    def _say(self, source: str, bucket: int) -> None:
-        self.world.tell(self.scenario.names(source)[0], Logged(bucket, self.scenario.row_content(source, bucket), True))
+    def _say(self, source: str) -> None:
+        """What can be logged now: on disk first."""
+        name = self.scenario.names(source)[0]
+        while self.unsaid[source] and source not in self.silent and name in self.world.cores:
+            bucket = self.unsaid[source].pop(0)
+            content = self.scenario.row_content(source, bucket)
+            self.world.disks.carry_out(name, Keep(source, bucket, (content,)))
+            self.world.tell(name, Logged(bucket, content, True))
 
     def happen(self, fault: Fault) -> None:
         match fault.verb:
@@ -156,14 +165,19 @@ class Stage:
                 self.silent.add(fault.places[0])
             case "resume":
                 self.silent.discard(fault.places[0])
-                for bucket in self.unsaid[fault.places[0]]:
-                    self._say(fault.places[0], bucket)
-                self.unsaid[fault.places[0]].clear()
+                self._say(fault.places[0])
 
     def _restart(self, where: str) -> None:
+        if where in self.scenario.sources:
+            self.world.start(*self._source(where))
+            self._say(where)
+        if where == CLIENT_HOST:
+            self.world.start(CLIENT, self._client(), where)
         for query in self.scenario.queries:
             for name in self.scenario.names(query.stream):
                 if host(name) == where and name not in self.world.cores:
+                    if query.name not in self.scenario.durable:
+                        self.world.disks.lose(name)
                     self.world.start(name, self._replica(query, name, recovering=True), where)
 
 

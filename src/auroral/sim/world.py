@@ -17,6 +17,7 @@ from auroral.dpc.events import (
     Evaluate,
     Evaluated,
     Event,
+    Keep,
     Received,
     Report,
     Send,
@@ -26,6 +27,7 @@ from auroral.dpc.events import (
     Woken,
 )
 from auroral.dpc.values import Content, Message
+from auroral.sim.disks import Disks
 
 
 class Core(Protocol):
@@ -61,6 +63,7 @@ class World:
     cores: dict[str, Core] = field(default_factory=dict)
     hosts: dict[str, str] = field(default_factory=dict)
     """Where each core runs."""
+    disks: Disks = field(default_factory=Disks)
     watchers: list[Watcher] = field(default_factory=list)
     random: random.Random = field(init=False)
     cuts: set[frozenset[str]] = field(default_factory=set)
@@ -93,7 +96,7 @@ class World:
         self.lives[name] = self.lives.get(name, 0) + 1
         self.started[name] = self.now
         self.wakes.pop(name, None)
-        self.tell(name, Started())
+        self.tell(name, Started(self.disks.of(name)))
 
     def crash(self, host: str) -> None:
         for name in [name for name, where in self.hosts.items() if where == host and name in self.cores]:
@@ -125,7 +128,9 @@ class World:
                 self.at(self.now + self.job_seconds(effect), lambda: self._evaluated(name, life, effect.job, contents))
             case Cancel(job):
                 self.cancelled.add((name, life, job))
-            case Deliver() | Report() | Truncate():
+            case Deliver() | Keep() | Truncate():
+                self.disks.carry_out(name, effect)
+            case Report():
                 pass
 
     def _wake(self, name: str, time: float, life: int) -> None:
