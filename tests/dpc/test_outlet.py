@@ -7,8 +7,11 @@ from collections.abc import Iterable
 from auroral.dpc.coverage import NOTHING
 from auroral.dpc.events import Effect, Report, Send, Truncate
 from auroral.dpc.outlet import Outlet
+from auroral.dpc.settings import Settings
 from auroral.dpc.switching import Lane
 from auroral.dpc.values import Ack, Confirm, Content, Message, Stable, Subscribe, Tentative, Unsubscribe, Want
+
+SETTINGS = Settings(bucket=0.5, bound=3.0)
 
 
 def rows(*hashes: int) -> tuple[Content, ...]:
@@ -16,7 +19,7 @@ def rows(*hashes: int) -> tuple[Content, ...]:
 
 
 def outlet(*hashes: int) -> Outlet:
-    found = Outlet("s", ("a", "b"))
+    found = Outlet("s", ("a", "b"), SETTINGS)
     list(found.give_stable(rows(*hashes)))
     return found
 
@@ -62,7 +65,7 @@ def test_the_fresh_lane_has_nothing_of_before():
 
 def test_three_readers_at_different_points_get_different_corrections():
     """D54, D64: each what it lacks, and a confirmation where it holds the right rows already."""
-    found = Outlet("s", ("a", "b", "c"))
+    found = Outlet("s", ("a", "b", "c"), SETTINGS)
     subscribed(found, "a", 0)
     list(found.give_tentative(0, *rows(20), NOTHING))
     subscribed(found, "b", 0)
@@ -79,7 +82,7 @@ def test_three_readers_at_different_points_get_different_corrections():
 
 
 def test_who_holds_another_version_is_sent_the_rows():
-    found = Outlet("s", ("a",))
+    found = Outlet("s", ("a",), SETTINGS)
     subscribed(found, "a", 0)
     list(found.give_tentative(0, *rows(20), NOTHING))
     assert sent(found.give_stable(rows(20, 21))) == [
@@ -91,7 +94,7 @@ def test_who_holds_another_version_is_sent_the_rows():
 
 
 def test_a_lane_that_changes_keeps_what_is_known_of_the_reader():
-    found = Outlet("s", ("a",))
+    found = Outlet("s", ("a",), SETTINGS)
     subscribed(found, "a", 0, Lane.FRESH)
     list(found.give_tentative(0, *rows(20), NOTHING))
     list(found.give_stable(rows(20)))

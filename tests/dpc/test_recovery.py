@@ -40,7 +40,7 @@ def sent(effects: list[Effect], kind: type[Message]) -> list[Message]:
 
 def test_a_source_goes_on_with_its_log():
     """D74: a bucket that was logged and not sent before the crash is sent all the same; none is sent twice."""
-    source = Source("s", ("a",))
+    source = Source("s", ("a",), SETTINGS)
     source.handle(Started({"s": Kept(4, rows(14, 15))}), 0.0)
     effects = source.handle(Received("a", Subscribe("s", 1, Lane.BOTH, 5, False)), 0.1)
     assert sent(effects, Stable) == [Stable("s", 1, 5, rows(15))]
@@ -151,7 +151,7 @@ def test_what_cannot_be_is_refused(message: Message):
 
 
 def test_a_heartbeat_with_a_stream_that_is_not_known_is_answered():
-    for core in (replica(recovering=False), Source("s", ())):
+    for core in (replica(recovering=False), Source("s", (), SETTINGS)):
         effects = core.handle(Received("x", Ping({"gone": Ack(0, 0.0)}, {"gone": 3})), 0.1)
         assert Report("refused", "gone", detail="x speaks of gone: it is not known here") in effects
         (pong,) = sent(effects, Pong)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from auroral.dpc.events import Deliver, Disconnected, Effect, Event, Received, Send, Started, WakeAt
+from auroral.dpc.events import Deliver, Disconnected, Effect, Event, Miss, Received, Send, Started, WakeAt
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.port import Port
 from auroral.dpc.refusing import refusals, strangers
 from auroral.dpc.settings import Settings
-from auroral.dpc.values import Ack, Confirm, Message, Ping, Pong, Stable, Tentative
+from auroral.dpc.values import Ack, Confirm, Gap, Message, Ping, Pong, Stable, Tentative
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class Client:
             case Disconnected(peer):
                 self.monitor.lost(peer)
                 for port in self.ports.values():
-                    port.lost(peer)
+                    port.disconnected(peer)
             case Started(kept):
                 for stream, port in self.ports.items():
                     port.heard = now
@@ -65,7 +65,7 @@ class Client:
                 for stream, number in unknown.items():
                     if stream in self.ports:
                         yield from self.ports[stream].renew(sender, number, now)
-            case Stable() | Tentative() | Confirm():
+            case Stable() | Tentative() | Confirm() | Gap():
                 port = self.ports[message.stream]
                 yield from port.receive(sender, message, now)
                 yield from self._deliver(port)
@@ -75,9 +75,15 @@ class Client:
     def _deliver(self, port: Port) -> Iterator[Effect]:
         stream, done = port.stream, max(self.delivered[port.stream], port.first)
         while done < port.frontier:
-            content = port.stable[done]
+            begin = done
+            while done < port.frontier and done in port.lost:
+                self.shown.pop((stream, done), None)
+                done += 1
+            if begin < done:
+                yield Miss(stream, begin, done)
+                continue
             self.shown.pop((stream, done), None)
-            yield Deliver(stream, done, content, True)
+            yield Deliver(stream, done, port.stable[done], True)
             done += 1
         self.delivered[stream] = done
         for bucket in sorted({*port.tentative, *(b for b in port.stable if b >= done)}):

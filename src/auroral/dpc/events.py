@@ -135,6 +135,23 @@ class Deliver:
 
 
 @dataclass(frozen=True, slots=True)
+class Miss:
+    """To the client: buckets [begin, end) are lost for good. Tentative versions of them that were delivered are all that there will be."""
+
+    stream: str
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """To whoever fills the log of a source: take nothing in, or, not `paused`, go on."""
+
+    stream: str
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Something that people should know of, counted by its kind."""
 
@@ -144,4 +161,4 @@ class Report:
     detail: str = ""
 
 
-Effect = Send | WakeAt | Evaluate | Cancel | Keep | Truncate | Deliver | Report
+Effect = Send | WakeAt | Evaluate | Cancel | Keep | Truncate | Deliver | Miss | Pause | Report

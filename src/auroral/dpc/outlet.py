@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import Coverage
 from auroral.dpc.events import Effect, Kept, Report, Send, Truncate
+from auroral.dpc.settings import Settings
 from auroral.dpc.switching import Lane
-from auroral.dpc.values import Ack, Confirm, Content, Ping, Stable, Subscribe, Tentative, Unsubscribe, Want
+from auroral.dpc.values import Ack, Confirm, Content, Gap, Ping, Stable, Subscribe, Tentative, Unsubscribe, Want
 
 MOST_AT_ONCE = 64
 """Buckets in one message."""
@@ -21,6 +22,7 @@ class Reader:
     number: int
     lane: Lane
     position: int
+    gaps: bool
     sent: dict[int, int] = field(default_factory=dict)
 
 
@@ -29,6 +31,7 @@ class Outlet:
     stream: str
     readers_expected: tuple[str, ...]
     """All replicas of all who read it: nothing is forgotten that one of them still needs."""
+    settings: Settings
     frontier: int = 0
     """The first bucket that is not stable."""
     newest: int = -1
@@ -46,7 +49,7 @@ class Outlet:
         # Who takes another lane, or comes back, still holds what it was sent: a wrong guess only makes it ask.
         sent = dict(before.sent) if before and message.tentative else {}
         position = self._resumed(sender) if message.position is None else message.position
-        self.readers[sender] = reader = Reader(message.number, message.lane, position, sent)
+        self.readers[sender] = reader = Reader(message.number, message.lane, position, message.gaps, sent)
         if message.position is None:
             yield Send(sender, Stable(self.stream, reader.number, position, ()))
         yield from self._send_stable(sender, reader)
@@ -105,40 +108,44 @@ class Outlet:
             if bucket > self.newest:
                 self.newest = bucket
                 for address, reader in self.readers.items():
-                    if reader.lane is Lane.FRESH:
+                    if reader.lane is Lane.FRESH and not content.lost:
                         yield Send(address, Stable(self.stream, reader.number, bucket, (content,), held))
         for address, reader in self.readers.items():
             yield from self._send_stable(address, reader, held)
+        yield from self._lose(len(self.kept) - self.settings.lost_beyond)
 
     def _send_stable(self, address: str, reader: Reader, held: float = 0.0) -> Iterator[Effect]:
         """In order from the reader's position; only a confirmation where what it holds is final (D64)."""
         if reader.lane is Lane.FRESH:
             return
         if reader.position < self.kept_from:
-            yield Report("asked for what is not kept", self.stream)
-            return
+            if not reader.gaps:
+                yield Report("asked for what is not kept", self.stream)
+                return
+            yield Send(address, Gap(self.stream, reader.number, reader.position, self.kept_from))
+            reader.position = self.kept_from
         # D34: who is ahead of this replica waits until it has come that far.
         while reader.position < self.frontier:
-            begin = reader.position
-            confirmed: list[int] = []
-            while reader.position < self.frontier and len(confirmed) < MOST_AT_ONCE:
-                hash = self.kept[reader.position].hash
-                if reader.sent.pop(reader.position, None) != hash:
-                    break
-                confirmed.append(hash)
+            begin, said_by = reader.position, self._said_by(reader)
+            end = min(self.frontier, begin + MOST_AT_ONCE)
+            while reader.position < end and self._said_by(reader) is said_by:
                 reader.position += 1
-            if confirmed:
-                yield Send(address, Confirm(self.stream, reader.number, begin, tuple(confirmed)))
-                continue
-            contents: list[Content] = []
-            while reader.position < self.frontier and len(contents) < MOST_AT_ONCE:
-                content = self.kept[reader.position]
-                if contents and reader.sent.get(reader.position) == content.hash:
-                    break
-                reader.sent.pop(reader.position, None)
-                contents.append(content)
-                reader.position += 1
-            yield Send(address, Stable(self.stream, reader.number, begin, tuple(contents), held))
+            contents = tuple(self.kept[bucket] for bucket in range(begin, reader.position))
+            for bucket in range(begin, reader.position):
+                reader.sent.pop(bucket, None)
+            if said_by is Gap:
+                yield Send(address, Gap(self.stream, reader.number, begin, reader.position))
+            elif said_by is Confirm:
+                yield Send(address, Confirm(self.stream, reader.number, begin, tuple(c.hash for c in contents)))
+            else:
+                yield Send(address, Stable(self.stream, reader.number, begin, contents, held))
+
+    def _said_by(self, reader: Reader) -> type[Stable | Confirm | Gap]:
+        """The message that the next bucket of a reader goes in."""
+        content = self.kept[reader.position]
+        if content.lost:
+            return Gap
+        return Confirm if reader.sent.get(reader.position) == content.hash else Stable
 
     # What is kept
 
@@ -166,12 +173,25 @@ class Outlet:
 
     def forget(self) -> Iterator[Effect]:
         """What nobody needs any more."""
-        gone = range(self.kept_from, min(self.lowest_need, self.frontier))
-        for bucket in gone:
-            del self.kept[bucket]
-        if gone:
-            self.kept_from = gone.stop
-            yield Truncate(self.stream, self.kept_from)
+        yield from self._drop(min(self.lowest_need, self.frontier))
+
+    def _lose(self, count: int) -> Iterator[Effect]:
+        """D71: the oldest, though somebody may need them."""
+        if count > 0:
+            yield Report("lost from a full buffer", self.stream, count)
+            yield from self._drop(self.kept_from + count)
+
+    def _drop(self, below: int) -> Iterator[Effect]:
+        if below > self.kept_from:
+            for bucket in range(self.kept_from, below):
+                del self.kept[bucket]
+            self.kept_from = below
+            yield Truncate(self.stream, below)
+
+    @property
+    def room(self) -> int:
+        """D72: the first bucket that there is no room for."""
+        return self.kept_from + self.settings.blocked_beyond
 
 
 def acknowledged(outlets: Mapping[str, Outlet], sender: str, ping: Ping) -> dict[str, int]:

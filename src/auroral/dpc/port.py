@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.events import Effect, Report, Send
-from auroral.dpc.settings import Settings
+from auroral.dpc.monitor import UNREACHED
+from auroral.dpc.settings import UNLIMITED, Settings
 from auroral.dpc.states import State
 from auroral.dpc.switching import Choice, Feed, Lane, Offer, choose
-from auroral.dpc.values import Confirm, Content, Stable, Subscribe, Tentative, Unsubscribe, Want
+from auroral.dpc.values import LOST, Confirm, Content, Gap, Stable, Subscribe, Tentative, Unsubscribe, Want
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,13 @@ class Port:
     """Whether it is still to be told where to begin."""
     frontier: int = 0
     """The first bucket that is not stable."""
+    furthest: int = 0
+    """The first bucket that was never stable here, nor any behind it."""
     first: int = 0
     """The first bucket that was ever here."""
     stable: dict[int, Content] = field(default_factory=dict)
+    lost: set[int] = field(default_factory=set)
+    """Those of the stable buckets that are in a gap."""
     tentative: dict[int, Held] = field(default_factory=dict)
     origin: dict[int, float] = field(default_factory=dict)
     """When a bucket was first heard of, less what it had been held back before."""
@@ -49,6 +54,8 @@ class Port:
     last_number: int = 0
     heard: float = 0.0
     """When a bucket was last closed."""
+    leaving_out: set[str] = field(default_factory=set)
+    """Producers whose subscription leaves out what they do not keep."""
     served: dict[str, float] = field(default_factory=dict)
     """When each producer was last subscribed to, or sent something."""
 
@@ -58,10 +65,9 @@ class Port:
         """Read from the replicas that the table says. One that does not have the next bucket any more, or does not send it, is of no
         use."""
         stalled = {producer for producer, offer in offers.items() if self._stalled(producer, offer, now)}
-        offers = {
-            producer: replace(offer, state=State.FAILURE) if producer in stalled or self._lacks(offer) else offer
-            for producer, offer in offers.items()
-        }
+        lossy = self._least_lossy(offers)
+        useless = stalled | {p for p, offer in offers.items() if self._lacks(offer) and p not in lossy}
+        offers = {p: replace(offer, state=State.FAILURE) if p in useless else offer for p, offer in offers.items()}
         found: Choice = choose(self.curr, self.bck, offers)
         self.curr, self.bck = found.curr, found.bck
         wanted = self._wanted()
@@ -69,9 +75,18 @@ class Port:
             yield Send(producer, Unsubscribe(self.stream, self.numbers.pop(producer)))
             del self.lanes[producer]
         for producer, lane in wanted.items():
-            changed = self.lanes.get(producer) is not lane and offers[producer].state is not State.FAILURE
-            if changed or producer in stalled:
-                yield self._subscribe(producer, lane, now)
+            changed = self.lanes.get(producer) is not lane or (producer in lossy and producer not in self.leaving_out)
+            if (changed and offers[producer].state is not State.FAILURE) or producer in stalled:
+                yield self._subscribe(producer, lane, now, producer in lossy)
+
+    def _least_lossy(self, offers: Mapping[str, Offer]) -> set[str]:
+        """Replicas to go on with where the next bucket is lost: where none that may have it is left to wait for."""
+        reached = {producer: offer for producer, offer in offers.items() if offer != UNREACHED}
+        all_lack = bool(reached) and all(self._lacks(offer) for offer in reached.values())
+        if not all_lack or not (self.settings.lost_beyond < UNLIMITED or len(reached) == len(offers)):
+            return set()
+        least = min(offer.kept_from for offer in reached.values())
+        return {producer for producer, offer in reached.items() if offer.kept_from == least}
 
     def _lacks(self, offer: Offer) -> bool:
         return not self.resuming and offer.kept_from > self.frontier
@@ -90,15 +105,16 @@ class Port:
             return {feeds[0].replica: Lane.BOTH}
         return {feed.replica: feed.lane for feed in feeds}
 
-    def _subscribe(self, producer: str, lane: Lane, now: float) -> Send:
+    def _subscribe(self, producer: str, lane: Lane, now: float, gaps: bool) -> Send:
         self.last_number += 1
+        self.leaving_out = self.leaving_out | {producer} if gaps else self.leaving_out - {producer}
         self.served[producer] = now
         self.numbers[producer], self.lanes[producer] = self.last_number, lane
         tentative = any(bucket >= self.frontier for bucket in self.tentative)
         position = None if self.resuming else self.frontier
-        return Send(producer, Subscribe(self.stream, self.last_number, lane, position, tentative))
+        return Send(producer, Subscribe(self.stream, self.last_number, lane, position, tentative, gaps))
 
-    def lost(self, producer: str) -> None:
+    def disconnected(self, producer: str) -> None:
         """The connection broke: what the producer sends from now on would lack what was lost."""
         self.numbers.pop(producer, None)
         self.lanes.pop(producer, None)
@@ -106,7 +122,7 @@ class Port:
     def renew(self, producer: str, number: int, now: float) -> Iterator[Effect]:
         """The producer does not know of this subscription."""
         if self.serves(producer, number):
-            yield self._subscribe(producer, self.lanes[producer], now)
+            yield self._subscribe(producer, self.lanes[producer], now, producer in self.leaving_out)
 
     # What comes
 
@@ -114,7 +130,7 @@ class Port:
         """Whether the message belongs to a subscription that still holds."""
         return self.numbers.get(producer) == number
 
-    def receive(self, producer: str, message: Stable | Tentative | Confirm, now: float) -> Iterator[Effect]:
+    def receive(self, producer: str, message: Stable | Tentative | Confirm | Gap, now: float) -> Iterator[Effect]:
         if not self.serves(producer, message.number):
             yield Report("of an earlier subscription", self.stream)
             return
@@ -126,6 +142,8 @@ class Port:
                 yield from self.take_tentative(producer, message, now)
             case Confirm():
                 yield from self.take_confirm(producer, message, now)
+            case Gap():
+                yield from self.take_gap(message, now)
 
     def start_at(self, bucket: int) -> None:
         """Nothing before this bucket is asked for."""
@@ -140,6 +158,7 @@ class Port:
                 yield Report("stable again", self.stream)
                 continue
             self.stable[bucket] = content
+            self.furthest = max(self.furthest, bucket + 1)
             self.tentative.pop(bucket, None)
             self._hear(bucket, now, message.held)
         self.heard = now
@@ -172,6 +191,22 @@ class Port:
         self.heard = now
         self._advance()
 
+    def take_gap(self, message: Gap, now: float) -> Iterator[Effect]:
+        lost = [b for b in range(max(message.begin, self.frontier), message.end) if b not in self.stable]
+        if lost:
+            yield Report("gap", self.stream, len(lost))
+        for bucket in lost:
+            self.stable[bucket] = LOST
+            self.lost.add(bucket)
+            self.tentative.pop(bucket, None)
+        self.heard = now
+        self._advance()
+
+    def skip(self, below: int) -> None:
+        """What nobody reads any more is not waited for."""
+        self.frontier = max(self.frontier, below)
+        self._advance()
+
     def _hear(self, bucket: int, now: float, held: float) -> None:
         """A bucket that is heard of passes those before it: their time runs too."""
         origin = now - held
@@ -187,13 +222,17 @@ class Port:
     # What is there
 
     def best(self, bucket: int) -> Content | None:
-        """Stable wins; otherwise what came last."""
+        """Stable wins; otherwise what came last. What is lost is not there."""
+        if bucket in self.lost:
+            return None
         content = self.stable.get(bucket)
         if content is None and (held := self.tentative.get(bucket)) is not None:
             content = held.content
         return content
 
     def coverage(self, bucket: int) -> Coverage:
+        if bucket in self.lost:
+            return Coverage.of(self.sources, bucket, Level.MISSING)
         if bucket in self.stable or bucket < self.frontier:
             return Coverage.of(self.sources, bucket, Level.COMPLETE)
         if (held := self.tentative.get(bucket)) is not None:
@@ -226,3 +265,4 @@ class Port:
         for kept in (self.stable, self.tentative, self.origin):
             for bucket in [b for b in kept if b < min(below, self.frontier)]:
                 del kept[bucket]
+        self.lost = {bucket for bucket in self.lost if bucket >= below}

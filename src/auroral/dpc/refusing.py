@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from auroral.dpc.events import Report
-from auroral.dpc.values import Confirm, Message, Ping, Pong, Stable, Subscribe, Tentative, Unsubscribe, Want
+from auroral.dpc.values import Confirm, Gap, Message, Ping, Pong, Stable, Subscribe, Tentative, Unsubscribe, Want
 
 FARTHEST = 1_000_000
 """Buckets ahead of what is stable: nothing that is further off is believed."""
@@ -24,10 +24,12 @@ def refusals(
                 yield _refused(sender, message.stream, "it is not given here")
             elif not isinstance(message, Unsubscribe) and message.position is not None and message.position < 0:
                 yield _refused(sender, message.stream, f"there is no bucket {message.position}")
-        case Stable() | Confirm() | Tentative():
+        case Stable() | Confirm() | Tentative() | Gap():
             bucket = message.bucket if isinstance(message, Tentative) else message.begin
             if message.stream not in inputs:
                 yield _refused(sender, message.stream, "it is not read here")
+            elif isinstance(message, Gap) and not message.begin <= message.end <= message.begin + FARTHEST:
+                yield _refused(sender, message.stream, f"there is no gap from {message.begin} to {message.end}")
             elif bucket < 0 or ((frontier := inputs[message.stream]) is not None and bucket > frontier + FARTHEST):
                 yield _refused(sender, message.stream, f"there is no bucket {bucket}")
         case _:

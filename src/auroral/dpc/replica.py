@@ -34,10 +34,12 @@ from auroral.dpc.sunion import OutputSpec, SUnion
 from auroral.dpc.switching import Offer
 from auroral.dpc.usual import Usual
 from auroral.dpc.values import (
+    LOST,
     Ack,
     Ask,
     Confirm,
     Content,
+    Gap,
     Grant,
     Message,
     Ping,
@@ -110,7 +112,9 @@ class Replica:
 
     def _union(self, spec: OutputSpec) -> SUnion:
         read = {name: self.ports[name] for name in spec.reads}
-        return SUnion(spec, self.settings, read, Outlet(spec.stream, spec.readers), self.monitor, self.usual_job)
+        return SUnion(
+            spec, self.settings, read, Outlet(spec.stream, spec.readers, self.settings), self.monitor, self.usual_job
+        )
 
     @property
     def outlets(self) -> dict[str, Outlet]:
@@ -139,7 +143,7 @@ class Replica:
                 self.news = True
                 self.monitor.lost(peer)
                 for port in self.ports.values():
-                    port.lost(peer)
+                    port.disconnected(peer)
                 for union in self.unions.values():
                     union.outlet.disconnected(peer)
             case Evaluated(number, contents):
@@ -188,7 +192,7 @@ class Replica:
                 self.stagger.refuse(sender, message)
             case Release():
                 self.stagger.release(sender)
-            case Stable() | Tentative() | Confirm():
+            case Stable() | Tentative() | Confirm() | Gap():
                 yield from self.ports[message.stream].receive(sender, message, now)
                 if isinstance(message, Tentative):
                     yield from self._count_late(message)
@@ -230,6 +234,7 @@ class Replica:
             self.news = False
         for union in self.unions.values():
             union.processing = union.processing and union.state(now) is not State.STABLE
+        yield from self._give_up()
         yield from self._take_turns(now)
         yield from self._start_stable(now)
         yield from self._start_tentative(now)
@@ -255,10 +260,23 @@ class Replica:
     def _forget(self) -> Iterator[Effect]:
         for name, port in self.ports.items():
             if not port.resuming:
-                using = [union for union in self.unions.values() if name in union.ports]
-                port.forget(min(union.reads_from(name, union.outlet.frontier) for union in using))
+                port.forget(min(self._oldest_read(name)))
         for outlet in self.outlets.values():
             yield from outlet.forget()
+
+    def _give_up(self) -> Iterator[Effect]:
+        """D71: what can never be made stable is a gap for those behind it too, and nothing is waited for that only it needs."""
+        gone = False
+        for stream, union in self.unions.items():
+            while union.gives_up:
+                gone = True
+                yield Keep(stream, union.outlet.frontier, (LOST,))
+                yield from union.outlet.give_stable([LOST])
+        for name, port in self.ports.items() if gone else ():
+            port.skip(min(self._oldest_read(name)))
+
+    def _oldest_read(self, name: str) -> list[int]:
+        return [u.reads_from(name, u.outlet.frontier) for u in self.unions.values() if name in u.ports]
 
     def _start_stable(self, now: float) -> Iterator[Effect]:
         """The next buckets of all outputs that can be made final by the same job."""

@@ -7,6 +7,9 @@ from enum import StrEnum
 
 from auroral.model.errors import AuroralError
 
+UNLIMITED = 1 << 62
+"""Buckets."""
+
 
 class WrongSettings(AuroralError):
     """Settings that contradict one another."""
@@ -21,6 +24,15 @@ class Policy(StrEnum):
     """Each is held as long as the bound allows."""
     PROCESS = "process"
     """The first is held as long as the bound allows; those after it come at once."""
+
+
+class WhenFull(StrEnum):
+    """What happens where as many buckets are kept as may be, and none of them can be spared."""
+
+    LOSE = "lose"
+    """D71: the oldest is lost. Whoever asks for it is told of the gap; all that needs it is in the gap too, and never corrected."""
+    BLOCK = "block"
+    """D72: nothing new is made final until there is room, and in the end sources take nothing in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +51,10 @@ class Settings:
     while_correcting: Policy = Policy.PROCESS
     share: float | None = None
     """D42: at most so long a node holds a bucket; None, the default, for as long as the bound allows."""
+    most_kept: int | None = None
+    """Buckets of an output that are kept at most, and by which the inputs of an output may be ahead of it; None for as many as are
+    needed. To be more than all windows from there to the clients take together, by as much as is to be corrected (thesis S + W)."""
+    when_full: WhenFull = WhenFull.LOSE
 
     def __post_init__(self) -> None:
         # D43: a replica must be known as failed, and another one be read, well before anything tentative is given out.
@@ -48,6 +64,14 @@ class Settings:
                 f"unanswered; buckets of {self.bucket:g} s), which is not below half of the bound of {self.bound:g} s; "
                 f"next: a larger bound, shorter buckets or more frequent heartbeats"
             )
+
+    @property
+    def lost_beyond(self) -> int:
+        return UNLIMITED if self.most_kept is None or self.when_full is WhenFull.BLOCK else self.most_kept
+
+    @property
+    def blocked_beyond(self) -> int:
+        return UNLIMITED if self.most_kept is None or self.when_full is WhenFull.LOSE else self.most_kept
 
     @property
     def detection(self) -> float:

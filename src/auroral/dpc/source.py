@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import Coverage, Level
-from auroral.dpc.events import Disconnected, Effect, Event, Logged, Received, Report, Send, Started
+from auroral.dpc.events import Disconnected, Effect, Event, Logged, Pause, Received, Report, Send, Started
 from auroral.dpc.outlet import Outlet, acknowledged
 from auroral.dpc.refusing import refusals, strangers
+from auroral.dpc.settings import Settings
 from auroral.dpc.states import State
 from auroral.dpc.switching import Offer
 from auroral.dpc.values import Content, Message, Ping, Pong, Subscribe, Unsubscribe, Want
@@ -21,13 +22,20 @@ from auroral.dpc.values import Content, Message, Ping, Pong, Subscribe, Unsubscr
 class Source:
     stream: str
     readers: tuple[str, ...]
+    settings: Settings
     outlet: Outlet = field(init=False)
+    paused: bool = field(init=False, default=False)
+    """D72: whether nothing more can be kept."""
 
     def __post_init__(self) -> None:
-        self.outlet = Outlet(self.stream, self.readers)
+        self.outlet = Outlet(self.stream, self.readers, self.settings)
 
     def handle(self, event: Event, now: float) -> list[Effect]:
-        return list(self._take(event))
+        effects = list(self._take(event))
+        if self.paused is not (full := self.outlet.frontier >= self.outlet.room):
+            self.paused = full
+            effects.append(Pause(self.stream, full))
+        return effects
 
     def _take(self, event: Event) -> Iterator[Effect]:
         match event:

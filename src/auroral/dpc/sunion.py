@@ -59,7 +59,22 @@ class SUnion:
     def stable_range(self) -> tuple[int, int]:
         """The next buckets that can be made stable by one job; empty where there are none."""
         begin = self.outlet.frontier
-        return begin, min(begin + MOST_BUCKETS, *(port.frontier for port in self.ports.values()))
+        end = min(begin + MOST_BUCKETS, self.outlet.room, *(port.frontier for port in self.ports.values()))
+        return begin, next((bucket for bucket in range(begin, end) if self._lost(bucket)), end)
+
+    @property
+    def gives_up(self) -> bool:
+        """D71: whether the next bucket will never be made stable: part of what it is computed from is lost, or must be."""
+        if self._lost(self.outlet.frontier):
+            return True
+        ahead = max(port.furthest for port in self.ports.values()) - self.outlet.frontier
+        return ahead > self.settings.lost_beyond and not self.can_be_stable
+
+    def _lost(self, bucket: int) -> bool:
+        return any(
+            port.lost and not port.lost.isdisjoint(range(self.reads_from(name, bucket), bucket + 1))
+            for name, port in self.ports.items()
+        )
 
     @property
     def can_be_stable(self) -> bool:

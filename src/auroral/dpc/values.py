@@ -18,6 +18,14 @@ class Content:
     count: int
     rows: Any = field(default=None, compare=False, repr=False)
 
+    @property
+    def lost(self) -> bool:
+        return self == LOST
+
+
+LOST = Content(-1, 0)
+"""Stands for a bucket that is lost for good, in a declared gap: final, and unknown. Hashes of rows are never negative."""
+
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
@@ -32,6 +40,8 @@ class Subscribe:
     lane: Lane
     position: int | None
     tentative: bool
+    gaps: bool = False
+    """Whether what is not kept any more is to be left out, with a `Gap`: nobody else has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +85,16 @@ class Confirm:
     number: int
     begin: int
     hashes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Buckets [begin, end) are lost for good."""
+
+    stream: str
+    number: int
+    begin: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,4 +157,6 @@ class Release:
     """What was promised is not needed any more."""
 
 
-Message = Subscribe | Unsubscribe | Stable | Tentative | Confirm | Want | Ping | Pong | Ask | Grant | Refuse | Release
+Message = (
+    Subscribe | Unsubscribe | Stable | Tentative | Confirm | Gap | Want | Ping | Pong | Ask | Grant | Refuse | Release
+)

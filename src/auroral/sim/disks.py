@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from auroral.dpc.events import Deliver, Effect, Keep, Kept, Truncate
+from auroral.dpc.events import Deliver, Effect, Keep, Kept, Miss, Truncate
 from auroral.dpc.values import Content
 
 
@@ -25,6 +25,8 @@ class Disks:
                     del kept[bucket]
             case Deliver(stream, bucket, _, True):
                 self.begins[core, stream] = bucket + 1
+            case Miss(stream, _, end):
+                self.begins[core, stream] = end
             case _:
                 pass
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from auroral.dpc.events import Deliver, Effect, Report, WakeAt
+from auroral.dpc.events import Deliver, Effect, Miss, Report, WakeAt
 from auroral.dpc.replica import Replica
-from auroral.dpc.values import Content
+from auroral.dpc.settings import UNLIMITED
+from auroral.dpc.values import LOST, Content
 from auroral.sim.scenario import CLIENT, Scenario, Stage
 
 Violations = Iterator[str]
@@ -45,6 +46,8 @@ class Run:
         settings = self.scenario.settings
         newest, times = -1, [float("inf")] * self.scenario.buckets
         for one in self.deliveries.get(stream, []):
+            if one.content.lost:
+                continue
             passed = min(one.bucket + 1, len(times))
             times[newest + 1 : passed] = [one.at] * (passed - newest - 1)
             newest = max(newest, passed - 1)
@@ -75,7 +78,11 @@ def stable_is_right(run: Run) -> Violations:
     """D78: what is stable is what a run without failures gives."""
     for stream, given in run.deliveries.items():
         for one in given:
-            if one.stable and one.content not in run.expected[stream][one.bucket : one.bucket + 1]:
+            if (
+                one.stable
+                and not one.content.lost
+                and one.content not in run.expected[stream][one.bucket : one.bucket + 1]
+            ):
                 yield f"{stream}: bucket {one.bucket}, stable at {one.at:.2f} s, is not right"
 
 
@@ -91,7 +98,8 @@ def all_is_corrected(run: Run) -> Violations:
             for stream, outlet in core.outlets.items():
                 if outlet.frontier < wanted:
                     yield f"{name}: {outlet.frontier} of {wanted} buckets of {stream} are stable"
-                wrong = [b for b, content in outlet.kept.items() if content not in run.expected[stream][b : b + 1]]
+                known = {bucket: content for bucket, content in outlet.kept.items() if not content.lost}
+                wrong = [b for b, content in known.items() if content not in run.expected[stream][b : b + 1]]
                 if wrong:
                     yield f"{name}: buckets {wrong[:5]} of {stream} are not right"
 
@@ -111,6 +119,15 @@ def what_is_asked_for_is_kept(run: Run) -> Violations:
     for at, core, report in run.reports:
         if report.kind == "asked for what is not kept":
             yield f"{core}: {report.stream} at {at:.2f} s"
+
+
+def nothing_is_lost_unless_so_set(run: Run) -> Violations:
+    """D71, D78: gaps are for those who bound their buffers and choose to lose what does not fit."""
+    if run.scenario.settings.lost_beyond == UNLIMITED:
+        for stream, given in run.deliveries.items():
+            lost = [one.bucket for one in given if one.content.lost]
+            if lost:
+                yield f"{stream}: {len(lost)} buckets from {lost[0]} on are in a gap"
 
 
 def within_the_bound(run: Run) -> Violations:
@@ -137,6 +154,7 @@ INVARIANTS: tuple[Callable[[Run], Violations], ...] = (
     all_is_corrected,
     corrected_soon,
     what_is_asked_for_is_kept,
+    nothing_is_lost_unless_so_set,
     within_the_bound,
     nothing_is_hoarded,
 )
@@ -166,6 +184,9 @@ def _delivering(run: Run) -> Callable[[float, str, Effect], None]:
         if isinstance(effect, Deliver):
             one = Delivery(now, effect.bucket, effect.content, effect.stable)
             run.deliveries.setdefault(effect.stream, []).append(one)
+        elif isinstance(effect, Miss):
+            gap = [Delivery(now, bucket, LOST, True) for bucket in range(effect.begin, effect.end)]
+            run.deliveries.setdefault(effect.stream, []).extend(gap)
         elif isinstance(effect, Report):
             run.reports.append((now, core, effect))
 

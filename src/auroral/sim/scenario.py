@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from auroral.dpc.client import Client
-from auroral.dpc.events import Evaluate, Keep, Logged
+from auroral.dpc.events import Effect, Evaluate, Keep, Logged, Pause
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Settings
 from auroral.dpc.source import Source
@@ -98,12 +98,14 @@ class Stage:
     world: World = field(init=False)
     silent: set[str] = field(default_factory=set)
     unsaid: dict[str, list[int]] = field(default_factory=dict)
-    """Buckets that a source could not log while it was away."""
+    """Buckets that a source could not log while it was away, or had no room for."""
+    paused: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         scenario = self.scenario
         by_core = {name: query.evaluate for query in scenario.queries for name in scenario.names(query.stream)}
         self.world = World(scenario.seed, by_core, _job_seconds)
+        self.world.watchers.append(self._watch)
         for source in scenario.sources:
             self.unsaid[source] = []
             self.world.start(*self._source(source))
@@ -121,7 +123,7 @@ class Stage:
     def _source(self, stream: str) -> tuple[str, Source, str]:
         return (
             self.scenario.names(stream)[0],
-            Source(stream, self.scenario.readers(stream)),
+            Source(stream, self.scenario.readers(stream), self.scenario.settings),
             stream,
         )
 
@@ -145,11 +147,16 @@ class Stage:
     def _say(self, source: str) -> None:
         """What can be logged now: on disk first."""
         name = self.scenario.names(source)[0]
-        while self.unsaid[source] and source not in self.silent and name in self.world.cores:
+        while self.unsaid[source] and source not in self.silent | self.paused and name in self.world.cores:
             bucket = self.unsaid[source].pop(0)
             content = self.scenario.row_content(source, bucket)
             self.world.disks.carry_out(name, Keep(source, bucket, (content,)))
             self.world.tell(name, Logged(bucket, content, True))
+
+    def _watch(self, now: float, core: str, effect: Effect) -> None:
+        if isinstance(effect, Pause):
+            self.paused = self.paused | {effect.stream} if effect.paused else self.paused - {effect.stream}
+            self.world.at(now, lambda: self._say(effect.stream))
 
     def happen(self, fault: Fault) -> None:
         match fault.verb:

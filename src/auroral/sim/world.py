@@ -18,6 +18,8 @@ from auroral.dpc.events import (
     Evaluated,
     Event,
     Keep,
+    Miss,
+    Pause,
     Received,
     Report,
     Send,
@@ -128,9 +130,9 @@ class World:
                 self.at(self.now + self.job_seconds(effect), lambda: self._evaluated(name, life, effect.job, contents))
             case Cancel(job):
                 self.cancelled.add((name, life, job))
-            case Deliver() | Keep() | Truncate():
+            case Deliver() | Miss() | Keep() | Truncate():
                 self.disks.carry_out(name, effect)
-            case Report():
+            case Pause() | Report():
                 pass
 
     def _wake(self, name: str, time: float, life: int) -> None:
