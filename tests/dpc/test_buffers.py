@@ -27,7 +27,7 @@ from auroral.dpc.source import Source
 from auroral.dpc.states import State
 from auroral.dpc.sunion import OutputSpec
 from auroral.dpc.switching import Lane, Offer
-from auroral.dpc.values import LOST, Ack, Content, Gap, Message, Ping, Pong, Stable, Subscribe
+from auroral.dpc.values import LOST, Ack, Content, Gap, Hashes, Message, Ping, Pong, Stable, Subscribe
 
 LOSING = Settings(bucket=0.5, bound=3.0, most_kept=4)
 BLOCKING = replace(LOSING, when_full=WhenFull.BLOCK)
@@ -122,6 +122,9 @@ def test_an_input_is_not_kept_without_end_for_another_that_is_away():
     assert found.outlets["o"].frontier == 0
     found.handle(Received("S", Stable("s", 1, 4, rows(4, 5))), 0.2)
     assert found.outlets["o"].kept == {0: LOST, 1: LOST}
+    assert found.comparisons["o"].tell("other") == Hashes(0, (-1, -1)), (
+        "what is behind the gap is compared all the same"
+    )
     assert found.ports["t"].frontier == 1
     found.handle(Received("T", Stable("t", 1, 0, rows(0, 1, 2, 3, 4, 5))), 0.3)
     (job,) = found.jobs.values()

@@ -126,3 +126,10 @@ def test_a_replica_that_is_further_and_sends_nothing_is_left():
     ]
     alone = {"a": Offer(State.STABLE, frontier=3), "b": Offer(State.FAILURE)}
     assert all_of(found.switch(alone, 6.0)) == [Send("a", Subscribe("s", 4, Lane.BOTH, 0, False))]
+
+
+def test_a_stable_bucket_that_comes_again_and_differs_is_reported():
+    found = port()
+    all_of(found.take_stable(stable(0, 10), 1.0))
+    (report,) = all_of(found.take_stable(stable(0, 11), 1.1))
+    assert isinstance(report, Report) and report.kind == "diverged" and "bucket 0" in report.detail

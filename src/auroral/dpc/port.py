@@ -155,7 +155,7 @@ class Port:
             self.start_at(message.begin)
         for bucket, content in enumerate(message.contents, message.begin):
             if bucket < self.frontier or bucket in self.stable:
-                yield Report("stable again", self.stream)
+                yield self._again(bucket, content)
                 continue
             self.stable[bucket] = content
             self.furthest = max(self.furthest, bucket + 1)
@@ -163,6 +163,12 @@ class Port:
             self._hear(bucket, now, message.held)
         self.heard = now
         self._advance()
+
+    def _again(self, bucket: int, content: Content) -> Report:
+        known = self.stable.get(bucket)
+        if known is not None and known != content and not known.lost:
+            return Report("diverged", self.stream, detail=f"bucket {bucket} came twice, and differs")
+        return Report("stable again", self.stream)
 
     def take_tentative(self, producer: str, message: Tentative, now: float) -> Iterator[Effect]:
         bucket = message.bucket

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import Coverage
+from auroral.dpc.divergence import Comparison
 from auroral.dpc.events import (
     Cancel,
     Disconnected,
@@ -90,6 +91,8 @@ class Replica:
     ports: dict[str, Port] = field(init=False)
     unions: dict[str, SUnion] = field(init=False)
     """By output."""
+    comparisons: dict[str, Comparison] = field(init=False)
+    """By output, with other replicas."""
     monitor: Monitor = field(init=False)
     stagger: Stagger = field(init=False)
     news: bool = field(init=False, default=False)
@@ -109,6 +112,7 @@ class Replica:
         self.monitor = Monitor((*producers, *self.spec.peers), self.settings)
         self.stagger = Stagger(self.spec.name, self.spec.peers)
         self.unions = {stream: self._union(spec) for stream, spec in self.spec.outputs.items()}
+        self.comparisons = {stream: Comparison(stream, self.spec.name) for stream in self.spec.outputs}
 
     def _union(self, spec: OutputSpec) -> SUnion:
         read = {name: self.ports[name] for name in spec.reads}
@@ -144,8 +148,9 @@ class Replica:
                 self.monitor.lost(peer)
                 for port in self.ports.values():
                     port.disconnected(peer)
-                for union in self.unions.values():
+                for stream, union in self.unions.items():
                     union.outlet.disconnected(peer)
+                    self.comparisons[stream].disconnected(peer)
             case Evaluated(number, contents):
                 # The result of a job that was cancelled may have been under way.
                 if (job := self.jobs.pop(number, None)) is not None:
@@ -170,6 +175,9 @@ class Replica:
             case Ping():
                 yield from strangers(sender, message, self.unions)
                 unknown = acknowledged(self.outlets, sender, message)
+                for stream, said in message.hashes.items():
+                    if stream in self.unions and sender in self.spec.peers:
+                        yield from self.comparisons[stream].heard(sender, said)
                 if not self.recovering:
                     yield Send(sender, Pong({stream: self.offer(stream, now) for stream in self.unions}, unknown))
             case Pong(offers, unknown):
@@ -208,7 +216,9 @@ class Replica:
         for stream in job.outputs:
             union = self.unions[stream]
             if not job.tentative:
-                yield Keep(stream, union.outlet.frontier, contents[stream])
+                for bucket, content in enumerate(contents[stream], job.begin):
+                    yield from self.comparisons[stream].made(bucket, content.hash)
+                yield Keep(stream, job.begin, contents[stream])
                 yield from union.outlet.give_stable(contents[stream], union.held(job.origin, now))
                 continue
             for bucket, content, coverage in zip(
@@ -245,7 +255,9 @@ class Replica:
         for peer in peers:
             read = {name: port for name, port in self.ports.items() if peer in port.producers}
             numbers = {name: port.numbers[peer] for name, port in read.items() if peer in port.numbers}
-            yield Send(peer, Ping({name: acks[name] for name in read if name in acks}, numbers))
+            earlier = peer in self.spec.peers and peer < self.spec.name
+            hashes = {s: comparison.tell(peer) for s, comparison in self.comparisons.items()} if earlier else {}
+            yield Send(peer, Ping({name: acks[name] for name in read if name in acks}, numbers, hashes))
 
     def _ack(self, name: str) -> Ack:
         using = [union for union in self.unions.values() if name in union.ports]
@@ -270,6 +282,7 @@ class Replica:
         for stream, union in self.unions.items():
             while union.gives_up:
                 gone = True
+                yield from self.comparisons[stream].made(union.outlet.frontier, LOST.hash)
                 yield Keep(stream, union.outlet.frontier, (LOST,))
                 yield from union.outlet.give_stable([LOST])
         for name, port in self.ports.items() if gone else ():

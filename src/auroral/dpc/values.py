@@ -119,11 +119,21 @@ class Ack:
 
 
 @dataclass(frozen=True, slots=True)
+class Hashes:
+    """Of stable buckets, one after the other."""
+
+    begin: int
+    hashes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Ping:
-    """How are you? With what is still needed of the streams that are read there, and the subscriptions that are thought to hold."""
+    """How are you? With what is still needed of the streams that are read there, and the subscriptions that are thought to hold; to
+    another replica, with the hashes of new stable buckets."""
 
     acks: Mapping[str, Ack]
     numbers: Mapping[str, int]
+    hashes: Mapping[str, Hashes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,6 +121,13 @@ def what_is_asked_for_is_kept(run: Run) -> Violations:
             yield f"{core}: {report.stream} at {at:.2f} s"
 
 
+def replicas_agree(run: Run) -> Violations:
+    """D19: what replicas made stable is the same; they would have noticed."""
+    for at, core, report in run.reports:
+        if report.kind == "diverged":
+            yield f"{core} at {at:.2f} s: {report.detail}"
+
+
 def nothing_is_lost_unless_so_set(run: Run) -> Violations:
     """D71, D78: gaps are for those who bound their buffers and choose to lose what does not fit."""
     if run.scenario.settings.lost_beyond == UNLIMITED:
@@ -154,6 +161,7 @@ INVARIANTS: tuple[Callable[[Run], Violations], ...] = (
     all_is_corrected,
     corrected_soon,
     what_is_asked_for_is_kept,
+    replicas_agree,
     nothing_is_lost_unless_so_set,
     within_the_bound,
     nothing_is_hoarded,
