@@ -250,17 +250,18 @@ class Port:
 
     def failed(self, offers: Mapping[str, Offer], now: float) -> bool:
         """Whether stable buckets have stopped coming: silence, or no replica that is stable (D27)."""
-        return self._silent(now) or self._state(offers) is not State.STABLE
+        return self._silent(now) or self.state(offers) is not State.STABLE
 
     def cut_off(self, offers: Mapping[str, Offer], now: float) -> bool:
         """Whether nothing is to be expected of it for now, not even tentative buckets."""
-        state = self._state(offers)
+        state = self.state(offers)
         return state is State.FAILURE or (state is State.STABLE and self._silent(now))
 
     def _silent(self, now: float) -> bool:
         return now - self.heard > self.settings.bucket + self.settings.detection
 
-    def _state(self, offers: Mapping[str, Offer]) -> State:
+    def state(self, offers: Mapping[str, Offer]) -> State:
+        """Of the replica that is read from."""
         return State.FAILURE if self.curr is None else offers[self.curr.replica].state
 
     def reaches_back(self, horizon: int) -> int:

@@ -30,7 +30,6 @@ from auroral.dpc.port import Port
 from auroral.dpc.refusing import refusals, strangers
 from auroral.dpc.settings import Settings
 from auroral.dpc.stagger import Stagger
-from auroral.dpc.states import State
 from auroral.dpc.sunion import OutputSpec, SUnion
 from auroral.dpc.switching import Offer
 from auroral.dpc.usual import Usual
@@ -243,7 +242,7 @@ class Replica:
                 yield from port.switch(self.monitor.of(port.stream, port.producers), now)
             self.news = False
         for union in self.unions.values():
-            union.processing = union.processing and union.state(now) is not State.STABLE
+            union.note_state(now)
         yield from self._give_up()
         yield from self._take_turns(now)
         yield from self._start_stable(now)

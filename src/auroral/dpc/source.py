@@ -26,20 +26,22 @@ class Source:
     outlet: Outlet = field(init=False)
     paused: bool = field(init=False, default=False)
     """D72: whether nothing more can be kept."""
+    born: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
         self.outlet = Outlet(self.stream, self.readers, self.settings)
 
     def handle(self, event: Event, now: float) -> list[Effect]:
-        effects = list(self._take(event))
+        effects = list(self._take(event, now))
         if self.paused is not (full := self.outlet.frontier >= self.outlet.room):
             self.paused = full
             effects.append(Pause(self.stream, full))
         return effects
 
-    def _take(self, event: Event) -> Iterator[Effect]:
+    def _take(self, event: Event, now: float) -> Iterator[Effect]:
         match event:
             case Started(kept):
+                self.born = now
                 if self.stream in kept:
                     self.outlet.restore(kept[self.stream])
             case Logged(bucket, content, closed):

@@ -52,6 +52,9 @@ class SUnion:
     """From when a bucket is first heard of to when all inputs have it."""
     processing: bool = False
     """Whether something tentative was given out in this failure: nothing is held back any more."""
+    noted: State = State.STABLE
+    since: float = 0.0
+    """When it came into the state that was last noted."""
 
     # Stable
 
@@ -104,7 +107,7 @@ class SUnion:
         return None if begin is None else (begin, new.stop)
 
     def _due(self, bucket: int, policy: Policy, now: float) -> bool:
-        if self.stable_range[1] > bucket or self._blocked(bucket) or not self._allowed(bucket):
+        if self.stable_range[1] > bucket or self.blocked(bucket) or not self.allowed(bucket):
             return False
         deadline = self._deadline(bucket)
         if deadline is None:
@@ -142,11 +145,11 @@ class SUnion:
         highest = max((max(port.origin, default=-1) for port in self.ports.values()), default=-1)
         return range(max(self.outlet.frontier, self.outlet.newest + 1), highest + 1)
 
-    def _blocked(self, bucket: int) -> bool:
+    def blocked(self, bucket: int) -> bool:
         """Missing is not empty: a join has nothing to say without one of its sides (D44)."""
         return not all(any(self.ports[name].best(bucket) is not None for name in group) for group in self.spec.required)
 
-    def _allowed(self, bucket: int) -> bool:
+    def allowed(self, bucket: int) -> bool:
         if not self.spec.constraints:
             return True
         coverage = self.coverage(bucket)
@@ -187,6 +190,12 @@ class SUnion:
         if self.outlet.newest >= self.outlet.frontier or behind > self.settings.detection:
             return State.STABILIZATION
         return State.STABLE
+
+    def note_state(self, now: float) -> None:
+        state = self.state(now)
+        if state is not self.noted:
+            self.noted, self.since = state, now
+        self.processing = self.processing and state is not State.STABLE
 
     def _failed(self, port: Port, now: float) -> bool:
         return port.failed(self.monitor.of(port.stream, port.producers), now)

@@ -37,6 +37,7 @@ class Core(Protocol):
 
 
 Watcher = Callable[[float, str, Effect], None]
+Observer = Callable[[float, str, Event, list[Effect]], None]
 Evaluation = Callable[[Evaluate], Mapping[str, tuple[Content, ...]]]
 
 
@@ -67,6 +68,9 @@ class World:
     """Where each core runs."""
     disks: Disks = field(default_factory=Disks)
     watchers: list[Watcher] = field(default_factory=list)
+    """Shown every effect."""
+    observers: list[Observer] = field(default_factory=list)
+    """Shown every event with its effects."""
     random: random.Random = field(init=False)
     cuts: set[frozenset[str]] = field(default_factory=set)
     connections: dict[tuple[str, str], Connection] = field(default_factory=dict)
@@ -111,7 +115,10 @@ class World:
         if core is None:
             return
         self.events += 1
-        for effect in core.handle(event, self.now):
+        effects = core.handle(event, self.now)
+        for observer in self.observers:
+            observer(self.now, name, event, effects)
+        for effect in effects:
             self._carry_out(name, effect)
 
     def _carry_out(self, name: str, effect: Effect) -> None:
