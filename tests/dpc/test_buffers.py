@@ -111,7 +111,7 @@ def test_what_is_computed_from_a_gap_is_in_a_gap():
     assert found.outlets["o"].kept == {0: Content(30, 1), 1: LOST, 2: LOST, 3: LOST}
     effects = found.handle(Received("S", Stable("s", 1, 3, rows(3, 4))), 0.4)
     found.handle(Received("T", Stable("t", 1, 4, rows(4))), 0.5)
-    (job,) = found.jobs.values()
+    (job,) = found.jobs.running.values()
     assert (job.begin, job.end) == (4, 5)
 
 
@@ -127,7 +127,7 @@ def test_an_input_is_not_kept_without_end_for_another_that_is_away():
     )
     assert found.ports["t"].frontier == 1
     found.handle(Received("T", Stable("t", 1, 0, rows(0, 1, 2, 3, 4, 5))), 0.3)
-    (job,) = found.jobs.values()
+    (job,) = found.jobs.running.values()
     assert (job.begin, job.end) == (2, 6)
 
 
@@ -136,7 +136,7 @@ def test_nothing_is_made_final_that_there_is_no_room_for():
     found = replica(BLOCKING)
 
     def made_final() -> list[tuple[int, int]]:
-        return [(job.begin, job.end) for job in found.jobs.values() if not job.tentative]
+        return [(job.begin, job.end) for job in found.jobs.running.values() if not job.tentative]
 
     for source in "ST":
         found.handle(Received(source, Stable(source.lower(), 1, 0, rows(*range(9)))), 0.1)

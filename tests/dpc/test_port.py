@@ -133,3 +133,16 @@ def test_a_stable_bucket_that_comes_again_and_differs_is_reported():
     all_of(found.take_stable(stable(0, 10), 1.0))
     (report,) = all_of(found.take_stable(stable(0, 11), 1.1))
     assert isinstance(report, Report) and report.kind == "diverged" and "bucket 0" in report.detail
+
+
+def test_a_replica_that_failed_gives_what_it_has_all_the_same():
+    """It is reached, and nothing new comes from it; what it made stable before is still to be had."""
+    found = port()
+    all_of(found.switch({"a": Offer(State.FAILURE), "b": Offer(State.FAILURE)}, 1.0))
+    further = {"a": Offer(State.FAILURE), "b": Offer(State.FAILURE, frontier=3)}
+    assert all_of(found.switch(further, 1.1)) == [
+        Send("a", Unsubscribe("s", 1)),
+        Send("b", Subscribe("s", 2, Lane.CORRECT, 0, False)),
+    ]
+    all_of(found.take_stable(stable(0, 10, 11, 12), 1.2))
+    assert all_of(found.switch(further, 1.3)) == []

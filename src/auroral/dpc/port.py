@@ -67,7 +67,7 @@ class Port:
         stalled = {producer for producer, offer in offers.items() if self._stalled(producer, offer, now)}
         lossy = self._least_lossy(offers)
         useless = stalled | {p for p, offer in offers.items() if self._lacks(offer) and p not in lossy}
-        offers = {p: replace(offer, state=State.FAILURE) if p in useless else offer for p, offer in offers.items()}
+        offers = {p: replace(offer, state=self._counts_as(offer, p in useless)) for p, offer in offers.items()}
         found: Choice = choose(self.curr, self.bck, offers)
         self.curr, self.bck = found.curr, found.bck
         wanted = self._wanted()
@@ -78,6 +78,13 @@ class Port:
             changed = self.lanes.get(producer) is not lane or (producer in lossy and producer not in self.leaving_out)
             if (changed and offers[producer].state is not State.FAILURE) or producer in stalled:
                 yield self._subscribe(producer, lane, now, producer in lossy)
+
+    def _counts_as(self, offer: Offer, useless: bool) -> State:
+        """One that nothing new comes from may have stable buckets to give all the same."""
+        if useless:
+            return State.FAILURE
+        has_more = offer.state is State.FAILURE and offer.frontier > self.frontier
+        return State.STABILIZATION if has_more else offer.state
 
     def _least_lossy(self, offers: Mapping[str, Offer]) -> set[str]:
         """Replicas to go on with where the next bucket is lost: where none that may have it is left to wait for."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
-from auroral.dpc.coverage import Coverage
 from auroral.dpc.divergence import Comparison
 from auroral.dpc.events import (
-    Cancel,
     Disconnected,
     Effect,
-    Evaluate,
     Evaluated,
     Event,
     Failed,
@@ -24,6 +22,7 @@ from auroral.dpc.events import (
     WakeAt,
     Woken,
 )
+from auroral.dpc.jobs import Job, Jobs
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet, acknowledged
 from auroral.dpc.port import Port
@@ -68,19 +67,6 @@ class ReplicaSpec:
     """Whether what it keeps of its outputs survives it: then those that it reads from need not keep what those behind it may ask for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    outputs: tuple[str, ...]
-    begin: int
-    end: int
-    tentative: bool
-    started: float
-    origin: float
-    """Of the last bucket."""
-    coverage: tuple[Coverage, ...]
-    """Of each bucket, if they are tentative."""
-
-
 @dataclass(slots=True)
 class Replica:
     spec: ReplicaSpec
@@ -96,8 +82,7 @@ class Replica:
     stagger: Stagger = field(init=False)
     news: bool = field(init=False, default=False)
     """Whether a replica that is read from said something new."""
-    jobs: dict[int, Job] = field(init=False, default_factory=dict)
-    last_job: int = field(init=False, default=0)
+    jobs: Jobs = field(init=False)
     usual_job: Usual = field(init=False, default_factory=Usual)
     born: float = field(init=False, default=0.0)
 
@@ -111,6 +96,7 @@ class Replica:
         self.monitor = Monitor((*producers, *self.spec.peers), self.settings)
         self.stagger = Stagger(self.spec.name, self.spec.peers)
         self.unions = {stream: self._union(spec) for stream, spec in self.spec.outputs.items()}
+        self.jobs = Jobs(self.unions, self.usual_job)
         self.comparisons = {stream: Comparison(stream, self.spec.name) for stream in self.spec.outputs}
 
     def _union(self, spec: OutputSpec) -> SUnion:
@@ -151,11 +137,10 @@ class Replica:
                     union.outlet.disconnected(peer)
                     self.comparisons[stream].disconnected(peer)
             case Evaluated(number, contents):
-                # The result of a job that was cancelled may have been under way.
-                if (job := self.jobs.pop(number, None)) is not None:
+                if (job := self.jobs.ended(number)) is not None:
                     yield from self._evaluated(job, contents, now)
             case Failed(number, _):
-                if (job := self.jobs.pop(number, None)) is not None:
+                if (job := self.jobs.ended(number)) is not None:
                     yield from (Report("job failed", stream) for stream in job.outputs)
             case Started(kept):
                 self.born = now
@@ -210,8 +195,7 @@ class Replica:
             yield Report("tentative too late to be used", message.stream)
 
     def _evaluated(self, job: Job, contents: Mapping[str, tuple[Content, ...]], now: float) -> Iterator[Effect]:
-        if job.tentative or job.end - job.begin == 1:
-            self.usual_job.learn(now - job.started)
+        self.jobs.learn(job, now)
         for stream in job.outputs:
             union = self.unions[stream]
             if not job.tentative:
@@ -220,9 +204,9 @@ class Replica:
                 yield Keep(stream, job.begin, contents[stream])
                 yield from union.outlet.give_stable(contents[stream], union.held(job.origin, now))
                 continue
-            for bucket, content, coverage in zip(
-                range(job.begin, job.end), contents[stream], job.coverage, strict=True
-            ):
+            begin, end = job.ranges[stream]
+            wanted = contents[stream][begin - job.begin : end - job.begin]
+            for bucket, content, coverage in zip(range(begin, end), wanted, job.coverage[stream], strict=True):
                 if bucket < union.outlet.frontier:
                     yield Report("stable before its tentative job ended", stream)
                     continue
@@ -245,8 +229,8 @@ class Replica:
             union.note_state(now)
         yield from self._give_up()
         yield from self._take_turns(now)
-        yield from self._start_stable(now)
-        yield from self._start_tentative(now)
+        yield from self.jobs.start_stable(partial(self._may_begin, now=now), now)
+        yield from self.jobs.start_tentative(now)
         yield WakeAt(min(self.monitor.next_at, *(union.next_deadline(now) for union in self.unions.values())))
 
     def _ping(self, peers: tuple[str, ...]) -> Iterator[Effect]:
@@ -290,48 +274,6 @@ class Replica:
     def _oldest_read(self, name: str) -> list[int]:
         return [u.reads_from(name, u.outlet.frontier) for u in self.unions.values() if name in u.ports]
 
-    def _start_stable(self, now: float) -> Iterator[Effect]:
-        """The next buckets of all outputs that can be made final by the same job."""
-        if any(not job.tentative for job in self.jobs.values()):
-            return
-        ready = {stream: union.stable_range for stream, union in self.unions.items() if union.can_be_stable}
-        if not self.fresh and not self.stagger.may_correct(now, self._peers_reached()):
-            ready = {stream: found for stream, found in ready.items() if not self.unions[stream].processing}
-        if not ready:
-            return
-        begin, end = chosen = min(ready.values())
-        streams = tuple(stream for stream, found in ready.items() if found == chosen)
-        if end - begin == 1:
-            for stream in streams:
-                self.unions[stream].learn(begin, now)
-        for number, job in list(self.jobs.items()):
-            if job.tentative and job.end <= end and set(job.outputs) <= set(streams):
-                # What is about to be final need not be guessed.
-                del self.jobs[number]
-                yield Cancel(number)
-        yield self._evaluate(streams, begin, end, False, now)
-
-    def _start_tentative(self, now: float) -> Iterator[Effect]:
-        if any(job.tentative for job in self.jobs.values()):
-            return
-        for stream, union in self.unions.items():
-            found = union.tentative_range(now)
-            if found is not None:
-                yield self._evaluate((stream,), *found, True, now)
-                return
-
-    def _evaluate(self, streams: tuple[str, ...], begin: int, end: int, tentative: bool, now: float) -> Evaluate:
-        self.last_job += 1
-        unions = [self.unions[stream] for stream in streams]
-        origin = min((found for union in unions if (found := union.origin(end - 1)) is not None), default=now)
-        coverage = tuple(unions[0].coverage(bucket) for bucket in range(begin, end)) if tentative else ()
-        self.jobs[self.last_job] = Job(streams, begin, end, tentative, now, origin, coverage)
-        view: dict[str, dict[int, Content]] = {name: {} for union in unions for name in union.ports}
-        for union in unions:
-            for name, contents in union.view(begin, end).items():
-                view[name] |= contents
-        return Evaluate(self.last_job, streams, begin, end, view, tentative)
-
     # Taking turns
 
     @property
@@ -346,10 +288,15 @@ class Replica:
         elif self.stagger.wanted and not waiting:
             yield from self.stagger.done()
 
+    def _may_begin(self, union: SUnion, now: float) -> bool:
+        """Whether its next buckets may be made stable: what is to be corrected waits for its turn."""
+        if not union.processing or self.fresh:
+            return True
+        return self.stagger.may_correct(now, self._peers_reached())
+
     def _corrects(self) -> bool:
         """Whether it corrects something at the cost of what is new."""
-        stable = [job for job in self.jobs.values() if not job.tentative]
-        return not self.fresh and any(self.unions[stream].processing for job in stable for stream in job.outputs)
+        return not self.fresh and any(self.unions[stream].processing for stream in self.jobs.being_made_stable)
 
     def _peers_reached(self) -> list[str]:
         return [peer for peer in self.spec.peers if self.monitor.reached(peer)]

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from auroral.model.errors import AuroralError
 
+WORTH_DELAYING = 10
+"""Bounds that a failure may last before delaying is given up."""
 UNLIMITED = 1 << 62
 """Buckets."""
 
@@ -24,6 +26,9 @@ class Policy(StrEnum):
     """Each is held as long as the bound allows."""
     PROCESS = "process"
     """The first is held as long as the bound allows; those after it come at once."""
+    ADAPT = "adapt"
+    """Like DELAY until the failure has lasted ten times the bound, then like PROCESS. What delaying saves, a bound's worth of tentative
+    buckets, is less than a tenth of all of them from then on (thesis 5.4.2: it saves a constant, whatever the failure lasts)."""
 
 
 class WhenFull(StrEnum):

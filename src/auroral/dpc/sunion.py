@@ -13,7 +13,7 @@ from auroral.dpc.coverage import AtLeast, Coverage, together
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet
 from auroral.dpc.port import Port
-from auroral.dpc.settings import Policy, Settings
+from auroral.dpc.settings import WORTH_DELAYING, Policy, Settings
 from auroral.dpc.states import State
 from auroral.dpc.usual import Usual
 from auroral.dpc.values import Content
@@ -55,6 +55,8 @@ class SUnion:
     noted: State = State.STABLE
     since: float = 0.0
     """When it came into the state that was last noted."""
+    failing_since: float | None = None
+    """When it was last stable."""
 
     # Stable
 
@@ -133,13 +135,21 @@ class SUnion:
             for b in range(max(0, bucket - horizon + 1), bucket + 1)
         )
 
+    def coverages(self, begin: int, end: int) -> tuple[Coverage, ...]:
+        return tuple(self.coverage(bucket) for bucket in range(begin, end))
+
     def too_late(self, bucket: int) -> bool:
         """Whether a newer one was given out, so that it will not be used."""
         return bucket <= self.outlet.newest
 
     def _policy(self, now: float) -> Policy:
-        failing = any(self._failed(port, now) for port in self.ports.values())
-        return self.settings.while_failing if failing else self.settings.while_correcting
+        """An input whose replica corrects does not fail any more: the policy is the same all along a chain."""
+        failing = any(self._failed(port, now) and not self._corrected(port) for port in self.ports.values())
+        policy = self.settings.while_failing if failing else self.settings.while_correcting
+        if policy is not Policy.ADAPT:
+            return policy
+        lasted = 0.0 if self.failing_since is None else now - self.failing_since
+        return Policy.DELAY if lasted < WORTH_DELAYING * self.settings.bound else Policy.PROCESS
 
     def _new_buckets(self) -> range:
         highest = max((max(port.origin, default=-1) for port in self.ports.values()), default=-1)
@@ -195,10 +205,16 @@ class SUnion:
         state = self.state(now)
         if state is not self.noted:
             self.noted, self.since = state, now
-        self.processing = self.processing and state is not State.STABLE
+        if state is State.STABLE:
+            self.processing, self.failing_since = False, None
+        elif self.failing_since is None:
+            self.failing_since = now
 
     def _failed(self, port: Port, now: float) -> bool:
         return port.failed(self.monitor.of(port.stream, port.producers), now)
+
+    def _corrected(self, port: Port) -> bool:
+        return port.state(self.monitor.of(port.stream, port.producers)) is State.STABILIZATION
 
     def _cut_off(self, port: Port, now: float) -> bool:
         return port.cut_off(self.monitor.of(port.stream, port.producers), now)

@@ -51,7 +51,7 @@ def _replica(core: Replica, union: SUnion, now: float) -> Iterator[str]:
     for port in union.ports.values():
         yield from _input(port, core.monitor, now)
     yield from _next_bucket(union, now)
-    for number, job in core.jobs.items():
+    for number, job in core.jobs.running.items():
         if union.outlet.stream in job.outputs:
             kind = "tentative" if job.tentative else "stable"
             yield f"job {number} makes {_buckets(job.begin, job.end)} {kind} since {job.started:.2f} s"
