@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 
-from auroral.dpc.events import Effect, Evaluate, Report
-from auroral.dpc.values import Content
+from auroral.dpc.events import Effect, Evaluate, Evaluated, Report
 from auroral.sim.scenario import Stage
 from auroral.sim.standin import content
 from sim.diagrams import chain
@@ -20,9 +17,11 @@ def test_a_replica_that_computes_something_else_is_named_once(wrong):
     stage = Stage(chain("at 6s crash fb; at 9s restart fb", seconds=20))
     right = stage.world.evaluation[f"f@{wrong}"]
 
-    def evaluate(job: Evaluate) -> Mapping[str, tuple[Content, ...]]:
-        made = right(job)["f.out"]
-        return {"f.out": tuple(content((1,)) if b >= 25 else c for b, c in enumerate(made, job.begin))}
+    def evaluate(job: Evaluate) -> Evaluated:
+        made = right(job).contents["f.out"]
+        return Evaluated(
+            job.job, {"f.out": tuple(content((1,)) if b >= 25 else c for b, c in enumerate(made, job.begin))}
+        )
 
     stage.world.evaluation = {**stage.world.evaluation, f"f@{wrong}": evaluate}
     found: list[Report] = []

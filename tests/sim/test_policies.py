@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 
-from auroral.dpc.events import Evaluate, Logged
+from auroral.dpc.events import Evaluate, Evaluated, Logged
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Policy, Settings
 from auroral.dpc.source import Source
 from auroral.dpc.states import State
-from auroral.dpc.values import Content
 from auroral.sim.invariants import INVARIANTS, observed
 from auroral.sim.standin import Kind, Query, content
 from auroral.sim.world import World
@@ -41,9 +38,9 @@ def test_an_output_that_is_not_affected_stays_stable_while_another_is_corrected(
     settings = Settings(bucket=0.5, bound=3.0)
     both, one = Query("both", Kind.UNION, ("s", "t")), Query("one", Kind.FILTER, ("s",))
 
-    def evaluate(job: Evaluate) -> Mapping[str, tuple[Content, ...]]:
+    def evaluate(job: Evaluate) -> Evaluated:
         made = {query.stream: query for query in (both, one)}
-        return {s: made[s].evaluate(job)[s] for s in job.outputs}
+        return Evaluated(job.job, {s: made[s].evaluate(job).contents[s] for s in job.outputs})
 
     world = World(1, {"q": evaluate}, lambda job: 0.1 + 0.01 * (job.end - job.begin))
     world.start("S", Source("s", ("q",), settings), "S")

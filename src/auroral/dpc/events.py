@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from auroral.dpc.values import Content, Message
+from auroral.dpc.values import Content, Message, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,8 @@ class Started:
     written to disk, the first bucket that a client was not given stable."""
 
     kept: Mapping[str, Kept] = field(default_factory=dict)
+    states: Mapping[str, Snapshot] = field(default_factory=dict)
+    """The oldest snapshot that was kept of each fold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class Evaluated:
 
     job: int
     contents: Mapping[str, tuple[Content, ...]]
+    states: Mapping[str, Content] = field(default_factory=dict)
+    """Of each fold, behind the last bucket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,8 @@ class Evaluate:
     end: int
     view: Mapping[str, Mapping[int, Content]]
     tentative: bool
+    states: Mapping[str, Snapshot] = field(default_factory=dict)
+    """What each fold begins with: at or before `begin`. What lies between is folded too, without output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +115,28 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """To disk, where there is one: the next stable buckets of an output, behind those that were kept before."""
+    """To disk, where there is one: the next stable buckets of an output. If they do not follow what was kept before, they take its
+    place."""
 
     stream: str
     begin: int
     contents: tuple[Content, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SaveState:
+    """To disk, where there is one: a snapshot of a fold's stable state."""
+
+    stream: str
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class DropStates:
+    """Snapshots before this bucket are not needed any more."""
+
+    stream: str
+    below: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,4 +184,4 @@ class Report:
     detail: str = ""
 
 
-Effect = Send | WakeAt | Evaluate | Cancel | Keep | Truncate | Deliver | Miss | Pause | Report
+Effect = Send | WakeAt | Evaluate | Cancel | Keep | SaveState | DropStates | Truncate | Deliver | Miss | Pause | Report

@@ -26,6 +26,8 @@ class Job:
     """Of the last bucket."""
     coverage: Mapping[str, tuple[Coverage, ...]]
     """Of each output's buckets, if they are tentative."""
+    began: Mapping[str, int]
+    """Of each fold, the bucket that its state was last stable at."""
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -59,7 +61,8 @@ class Jobs:
         """The next buckets of all outputs that can be made final by the same job."""
         if self.being_made_stable:
             return
-        ready = {s: union.stable_range for s, union in self.unions.items() if union.can_be_stable and may_begin(union)}
+        able = {s: union for s, union in self.unions.items() if union.begun and union.can_be_stable}
+        ready = {stream: union.stable_range for stream, union in able.items() if may_begin(union)}
         if not ready:
             return
         # D63: one that has much to correct holds up the others by a job at most.
@@ -80,7 +83,8 @@ class Jobs:
     def start_tentative(self, now: float) -> Iterator[Effect]:
         if any(job.tentative for job in self.running.values()):
             return
-        due = {s: found for s, union in self.unions.items() if (found := union.tentative_range(now)) is not None}
+        begun = {stream: union for stream, union in self.unions.items() if union.begun}
+        due = {stream: found for stream, union in begun.items() if (found := union.tentative_range(now)) is not None}
         if due:
             # One job for all outputs that are due: none waits for the jobs of the others, which its deadline does not know of.
             earliest = min(begin for begin, _ in due.values())
@@ -93,10 +97,14 @@ class Jobs:
         unions = [self.unions[stream] for stream in ranges]
         last = [self.unions[stream].origin(stop - 1) for stream, (_, stop) in ranges.items()]
         origin = min((found for found in last if found is not None), default=now)
-        coverage = {s: self.unions[s].coverages(*found) for s, found in ranges.items()} if tentative else {}
-        self.running[self.last] = Job(ranges, begin, end, tentative, now, origin, coverage)
+        coverage = {s: self.unions[s].coverages(*found, begin) for s, found in ranges.items()} if tentative else {}
+        states = {union.spec.stream: union.fold.start(begin) for union in unions if union.fold is not None}
+        began = {union.spec.stream: union.fold.began(begin) for union in unions if union.fold is not None}
+        self.running[self.last] = Job(ranges, begin, end, tentative, now, origin, coverage, began)
         view: dict[str, dict[int, Content]] = {name: {} for union in unions for name in union.ports}
         for union in unions:
             for name, contents in union.view(begin, end).items():
                 view[name] |= contents
-        return Evaluate(self.last, tuple(ranges), begin, end, view, tentative)
+                whole = range(union.reads_from(name, begin), end)
+                assert tentative or contents.keys() >= set(whole), f"{name} lacks some of {whole} for a stable bucket"
+        return Evaluate(self.last, tuple(ranges), begin, end, view, tentative, states)

@@ -34,6 +34,8 @@ class Port:
     """What it is computed from in the end."""
     resuming: bool = False
     """Whether it is still to be told where to begin."""
+    may_lose: bool = True
+    """Whether it goes on behind a gap where nobody has the next bucket."""
     frontier: int = 0
     """The first bucket that is not stable."""
     furthest: int = 0
@@ -89,7 +91,7 @@ class Port:
     def _least_lossy(self, offers: Mapping[str, Offer]) -> set[str]:
         """Replicas to go on with where the next bucket is lost: where none that may have it is left to wait for."""
         reached = {producer: offer for producer, offer in offers.items() if offer != UNREACHED}
-        all_lack = bool(reached) and all(self._lacks(offer) for offer in reached.values())
+        all_lack = self.may_lose and bool(reached) and all(self._lacks(offer) for offer in reached.values())
         if not all_lack or not (self.settings.lost_beyond < UNLIMITED or len(reached) == len(offers)):
             return set()
         least = min(offer.kept_from for offer in reached.values())
@@ -156,6 +158,12 @@ class Port:
         """Nothing before this bucket is asked for."""
         self.resuming = False
         self.first = self.frontier = bucket
+
+    def resume(self) -> None:
+        """From nothing, where it will be told to begin."""
+        for held in (self.stable, self.lost, self.tentative, self.origin, self.numbers, self.lanes):
+            held.clear()
+        self.resuming, self.furthest = True, 0
 
     def take_stable(self, message: Stable, now: float) -> Iterator[Effect]:
         if self.resuming:

@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from auroral.dpc.events import Report
-from auroral.dpc.values import Confirm, Gap, Message, Ping, Pong, Stable, Subscribe, Tentative, Unsubscribe, Want
+from auroral.dpc.values import (
+    Confirm,
+    Gap,
+    GiveState,
+    Message,
+    Ping,
+    Pong,
+    Stable,
+    Subscribe,
+    Tentative,
+    Unsubscribe,
+    Want,
+    WantState,
+)
 
 FARTHEST = 1_000_000
 """Buckets ahead of what is stable: nothing that is further off is believed."""
@@ -24,6 +37,9 @@ def refusals(
                 yield _refused(sender, message.stream, "it is not given here")
             elif not isinstance(message, Unsubscribe) and message.position is not None and message.position < 0:
                 yield _refused(sender, message.stream, f"there is no bucket {message.position}")
+        case WantState(stream) | GiveState(stream):
+            if stream not in outputs:
+                yield _refused(sender, stream, "it is not given here")
         case Stable() | Confirm() | Tentative() | Gap():
             bucket = message.bucket if isinstance(message, Tentative) else message.begin
             if message.stream not in inputs:

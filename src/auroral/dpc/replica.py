@@ -26,8 +26,9 @@ from auroral.dpc.jobs import Job, Jobs
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet, acknowledged
 from auroral.dpc.port import Port
+from auroral.dpc.recovery import Recovery
 from auroral.dpc.refusing import refusals, strangers
-from auroral.dpc.settings import Settings
+from auroral.dpc.settings import UNLIMITED, Settings, WhenFull, WrongSettings
 from auroral.dpc.stagger import Stagger
 from auroral.dpc.sunion import OutputSpec, SUnion
 from auroral.dpc.switching import Offer
@@ -37,19 +38,21 @@ from auroral.dpc.values import (
     Ack,
     Ask,
     Confirm,
-    Content,
     Gap,
+    GiveState,
     Grant,
     Message,
     Ping,
     Pong,
     Refuse,
     Release,
+    Snapshot,
     Stable,
     Subscribe,
     Tentative,
     Unsubscribe,
     Want,
+    WantState,
 )
 
 
@@ -84,12 +87,18 @@ class Replica:
     """Whether a replica that is read from said something new."""
     jobs: Jobs = field(init=False)
     usual_job: Usual = field(init=False, default_factory=Usual)
-    born: float = field(init=False, default=0.0)
+    recovery: Recovery = field(init=False)
 
     def __post_init__(self) -> None:
-        inputs = self.spec.inputs
+        inputs, sources = self.spec.inputs, self.spec.sources
+        if self.settings.lost_beyond < UNLIMITED and any(output.folds for output in self.spec.outputs.values()):
+            raise WrongSettings(
+                f"{self.spec.name}: a fold depends on all of the past, so nothing of it may be lost; "
+                f"next: when_full={WhenFull.BLOCK.value!r}, or no limit to what is kept"
+            )
+        # Who recovers begins later rather than with a gap.
         self.ports = {
-            stream: Port(stream, producers, self.settings, self.spec.sources[stream], self.recovering)
+            stream: Port(stream, producers, self.settings, sources[stream], self.recovering, not self.recovering)
             for stream, producers in inputs.items()
         }
         producers = tuple(dict.fromkeys(producer for producers in inputs.values() for producer in producers))
@@ -97,13 +106,14 @@ class Replica:
         self.stagger = Stagger(self.spec.name, self.spec.peers)
         self.unions = {stream: self._union(spec) for stream, spec in self.spec.outputs.items()}
         self.jobs = Jobs(self.unions, self.usual_job)
+        self.recovery = Recovery(self.ports, self.unions, self.monitor, self.settings, self.spec.peers)
         self.comparisons = {stream: Comparison(stream, self.spec.name) for stream in self.spec.outputs}
 
     def _union(self, spec: OutputSpec) -> SUnion:
         read = {name: self.ports[name] for name in spec.reads}
-        return SUnion(
-            spec, self.settings, read, Outlet(spec.stream, spec.readers, self.settings), self.monitor, self.usual_job
-        )
+        outlet = Outlet(spec.stream, spec.readers, self.settings)
+        begun = not self.recovering
+        return SUnion(spec, self.settings, read, outlet, self.monitor, self.usual_job, begun=begun)
 
     @property
     def outlets(self) -> dict[str, Outlet]:
@@ -136,18 +146,19 @@ class Replica:
                 for stream, union in self.unions.items():
                     union.outlet.disconnected(peer)
                     self.comparisons[stream].disconnected(peer)
-            case Evaluated(number, contents):
+            case Evaluated(number):
                 if (job := self.jobs.ended(number)) is not None:
-                    yield from self._evaluated(job, contents, now)
+                    yield from self._evaluated(job, event, now)
             case Failed(number, _):
                 if (job := self.jobs.ended(number)) is not None:
                     yield from (Report("job failed", stream) for stream in job.outputs)
-            case Started(kept):
-                self.born = now
+            case Started(kept, states):
+                self.recovery.born = now
+                self.recovery.snapshots.update(states)
                 for port in self.ports.values():
                     port.heard = now
                 for stream, outlet in self.outlets.items():
-                    if stream in kept:
+                    if stream in kept and self.unions[stream].fold is None:
                         outlet.restore(kept[stream])
             case Woken():
                 pass
@@ -184,6 +195,14 @@ class Replica:
                 self.stagger.refuse(sender, message)
             case Release():
                 self.stagger.release(sender)
+            case WantState(stream):
+                fold = self.unions[stream].fold
+                if fold is not None and not self.recovering:
+                    yield Send(sender, GiveState(stream, fold.restarts_from))
+            case GiveState(stream, snapshot):
+                if sender in self.spec.peers:
+                    self.recovery.given(stream, snapshot)
+                    self.news = True
             case Stable() | Tentative() | Confirm() | Gap():
                 yield from self.ports[message.stream].receive(sender, message, now)
                 if isinstance(message, Tentative):
@@ -194,10 +213,17 @@ class Replica:
         if all(union.too_late(message.bucket) for union in using):
             yield Report("tentative too late to be used", message.stream)
 
-    def _evaluated(self, job: Job, contents: Mapping[str, tuple[Content, ...]], now: float) -> Iterator[Effect]:
+    def _evaluated(self, job: Job, result: Evaluated, now: float) -> Iterator[Effect]:
         self.jobs.learn(job, now)
+        contents = result.contents
         for stream in job.outputs:
             union = self.unions[stream]
+            if union.fold is not None:
+                state = Snapshot(job.end, result.states[stream])
+                if job.tentative:
+                    union.fold.guess(state, job.began[stream], job.coverage[stream][-1])
+                else:
+                    yield from union.fold.advance(state)
             if not job.tentative:
                 for bucket, content in enumerate(contents[stream], job.begin):
                     yield from self.comparisons[stream].made(bucket, content.hash)
@@ -217,7 +243,10 @@ class Replica:
 
     def _step(self, now: float) -> Iterator[Effect]:
         if self.recovering:
-            yield from self._recover(now)
+            yield from self.recovery.step(now)
+            self.recovering = not self.recovery.done
+            for port in self.ports.values():
+                port.may_lose = not self.recovering
         if peers := self.monitor.due(now):
             yield from self._forget()
             yield from self._ping(peers)
@@ -244,20 +273,22 @@ class Replica:
 
     def _ack(self, name: str) -> Ack:
         using = [union for union in self.unions.values() if name in union.ports]
-        need = min(union.reads_from(name, self._restarts_from(union.outlet)) for union in using)
+        need = min(union.reads_from(name, self._restarts_from(union)) for union in using)
         reserve = max(union.outlet.reserve for union in using) + self.usual_job.highest + self.settings.hop
         return Ack(need, reserve)
 
-    def _restarts_from(self, outlet: Outlet) -> int:
+    def _restarts_from(self, union: SUnion) -> int:
         """What it must compute again if it loses all that is not on disk."""
-        return outlet.frontier if self.spec.durable else min(outlet.frontier, outlet.lowest_need)
+        return union.outlet.frontier if self.spec.durable and union.fold is None else union.restarts_from
 
     def _forget(self) -> Iterator[Effect]:
         for name, port in self.ports.items():
             if not port.resuming:
                 port.forget(min(self._oldest_read(name)))
-        for outlet in self.outlets.values():
-            yield from outlet.forget()
+        for union in self.unions.values():
+            yield from union.outlet.forget()
+            if union.fold is not None:
+                yield from union.fold.forget(min(union.outlet.frontier, union.outlet.lowest_need))
 
     def _give_up(self) -> Iterator[Effect]:
         """D71: what can never be made stable is a gap for those behind it too, and nothing is waited for that only it needs."""
@@ -300,38 +331,6 @@ class Replica:
 
     def _peers_reached(self) -> list[str]:
         return [peer for peer in self.spec.peers if self.monitor.reached(peer)]
-
-    # Coming back
-
-    def _recover(self, now: float) -> Iterator[Effect]:
-        """Outputs go on behind what is on disk, or begin where the first buckets of all inputs reach; it speaks again once it is as far
-        as they are."""
-        for port in self.ports.values():
-            if port.resuming and self._nobody_to_ask(port, now):
-                self._begin_without(port)
-        if any(port.resuming for port in self.ports.values()):
-            return
-        for union in self.unions.values():
-            first = max(union.ports[name].reaches_back(horizon) for name, horizon in union.spec.reads.items())
-            if union.outlet.frontier < first:
-                yield from union.outlet.begin(first)
-        self.recovering = not all(self._caught_up(union) for union in self.unions.values())
-
-    def _nobody_to_ask(self, port: Port, now: float) -> bool:
-        waited = now > self.born + self.settings.detection
-        return waited and not any(p in self.monitor.offers and self.monitor.reached(p) for p in port.producers)
-
-    def _begin_without(self, port: Port) -> None:
-        """An input that nobody gives would keep it mute for as long as that lasts: begin with what readers may ask for, if all of them
-        have said so."""
-        using = [union for union in self.unions.values() if port.stream in union.ports]
-        if all(union.outlet.all_heard for union in using):
-            starts = [max(union.outlet.frontier, union.outlet.lowest_need) for union in using]
-            port.start_at(min(u.reads_from(port.stream, start) for u, start in zip(using, starts, strict=True)))
-
-    def _caught_up(self, union: SUnion) -> bool:
-        """Whether all is final that the inputs' replicas have final."""
-        return union.outlet.frontier >= min(self.monitor.furthest(port.stream) for port in union.ports.values()) - 1
 
     # What is said of it
 

@@ -60,6 +60,8 @@ class Settings:
     """Buckets of an output that are kept at most, and by which the inputs of an output may be ahead of it; None for as many as are
     needed. To be more than all windows from there to the clients take together, by as much as is to be corrected (thesis S + W)."""
     when_full: WhenFull = WhenFull.LOSE
+    snapshot_every: int = 20
+    """Buckets after which the state of a fold is written down again."""
 
     def __post_init__(self) -> None:
         # D43: a replica must be known as failed, and another one be read, well before anything tentative is given out.

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import AtLeast, Coverage, together
+from auroral.dpc.fold import Fold
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet
 from auroral.dpc.port import Port
@@ -35,6 +36,8 @@ class OutputSpec:
     readers: tuple[str, ...]
     constraints: tuple[AtLeast, ...] = ()
     """What a tentative bucket must be computed from to be given out."""
+    folds: bool = False
+    """Whether it depends on all of the past, through a state."""
 
 
 @dataclass(slots=True)
@@ -50,6 +53,9 @@ class SUnion:
     """Of the replica: what a job for one bucket takes."""
     usual_wait: Usual = field(default_factory=Usual)
     """From when a bucket is first heard of to when all inputs have it."""
+    begun: bool = True
+    """Whether it is known where it begins; until then nothing is computed."""
+    fold: Fold | None = field(init=False)
     processing: bool = False
     """Whether something tentative was given out in this failure: nothing is held back any more."""
     noted: State = State.STABLE
@@ -57,6 +63,10 @@ class SUnion:
     """When it came into the state that was last noted."""
     failing_since: float | None = None
     """When it was last stable."""
+
+    def __post_init__(self) -> None:
+        every = self.settings.snapshot_every
+        self.fold = Fold(self.spec.stream, every, MOST_BUCKETS) if self.spec.folds else None
 
     # Stable
 
@@ -135,8 +145,15 @@ class SUnion:
             for b in range(max(0, bucket - horizon + 1), bucket + 1)
         )
 
-    def coverages(self, begin: int, end: int) -> tuple[Coverage, ...]:
-        return tuple(self.coverage(bucket) for bucket in range(begin, end))
+    def coverages(self, begin: int, end: int, job_begin: int) -> tuple[Coverage, ...]:
+        """Of each bucket, in a job that begins there or before."""
+        if self.fold is None:
+            return tuple(self.coverage(bucket) for bucket in range(begin, end))
+        found, folded = [], self.fold.covered(job_begin)
+        for bucket in range(self.fold.start(job_begin).bucket, end):
+            folded = together([folded, self.coverage(bucket)])
+            found.append(folded)
+        return tuple(found[begin - end :])
 
     def too_late(self, bucket: int) -> bool:
         """Whether a newer one was given out, so that it will not be used."""
@@ -221,6 +238,11 @@ class SUnion:
 
     # Needs
 
+    @property
+    def restarts_from(self) -> int:
+        """What it computes again if it loses everything: all that readers may ask for, and what a fold's state is made from."""
+        return self.fold.restarts_from.bucket if self.fold else min(self.outlet.frontier, self.outlet.lowest_need)
+
     def reads_from(self, name: str, bucket: int) -> int:
         """The lowest bucket of an input that is read for this bucket and later ones."""
         return max(0, bucket - self.spec.reads[name] + 1)
@@ -229,6 +251,8 @@ class SUnion:
 
     def view(self, begin: int, end: int) -> dict[str, dict[int, Content]]:
         """The best version of every bucket that is read for [begin, end)."""
+        if self.fold is not None:
+            begin = self.fold.start(begin).bucket
         found = {}
         for name, horizon in self.spec.reads.items():
             buckets = range(max(0, begin - horizon + 1), end)

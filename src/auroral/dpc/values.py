@@ -28,6 +28,14 @@ LOST = Content(-1, 0)
 
 
 @dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The state of a fold before a bucket; None for that before the first."""
+
+    bucket: int
+    state: Content | None
+
+
+@dataclass(frozen=True, slots=True)
 class Subscribe:
     """`number` tells this subscription from earlier ones; stable buckets are wanted from `position` on.
 
@@ -167,6 +175,33 @@ class Release:
     """What was promised is not needed any more."""
 
 
+@dataclass(frozen=True, slots=True)
+class WantState:
+    """To another replica, of one that lost everything: where can the fold of this output begin again? (D67)"""
+
+    stream: str
+
+
+@dataclass(frozen=True, slots=True)
+class GiveState:
+    stream: str
+    snapshot: Snapshot
+
+
 Message = (
-    Subscribe | Unsubscribe | Stable | Tentative | Confirm | Gap | Want | Ping | Pong | Ask | Grant | Refuse | Release
+    Subscribe
+    | Unsubscribe
+    | Stable
+    | Tentative
+    | Confirm
+    | Gap
+    | Want
+    | Ping
+    | Pong
+    | Ask
+    | Grant
+    | Refuse
+    | Release
+    | WantState
+    | GiveState
 )

@@ -47,7 +47,7 @@ def why(core: Replica | Client | Source, stream: str, now: float) -> Story:
 
 def _replica(core: Replica, union: SUnion, now: float) -> Iterator[str]:
     if core.recovering:
-        yield f"it came back at {core.born:.2f} s and is mute until it is as far as its inputs"
+        yield f"it came back at {core.recovery.born:.2f} s and is mute until it is as far as its inputs"
     for port in union.ports.values():
         yield from _input(port, core.monitor, now)
     yield from _next_bucket(union, now)

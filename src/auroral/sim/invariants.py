@@ -131,10 +131,9 @@ def replicas_agree(run: Run) -> Violations:
 def nothing_is_lost_unless_so_set(run: Run) -> Violations:
     """D71, D78: gaps are for those who bound their buffers and choose to lose what does not fit."""
     if run.scenario.settings.lost_beyond == UNLIMITED:
-        for stream, given in run.deliveries.items():
-            lost = [one.bucket for one in given if one.content.lost]
-            if lost:
-                yield f"{stream}: {len(lost)} buckets from {lost[0]} on are in a gap"
+        for at, core, report in run.reports:
+            if report.kind == "gap":
+                yield f"{core}: {report.count} buckets of {report.stream} are in a gap at {at:.2f} s"
 
 
 def within_the_bound(run: Run) -> Violations:

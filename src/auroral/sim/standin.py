@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from auroral.dpc.events import Evaluate
+from auroral.dpc.events import Evaluate, Evaluated
 from auroral.dpc.sunion import OutputSpec
-from auroral.dpc.values import Content
+from auroral.dpc.values import Content, Snapshot
 
 _PRIME, _MASK = 1_099_511_628_211, (1 << 61) - 1
 
@@ -34,6 +34,8 @@ class Kind(StrEnum):
     FILTER = "filter"
     WINDOW = "window"
     JOIN = "join"
+    FOLD = "fold"
+    """Each bucket's row is of all rows that ever came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +52,26 @@ class Query:
     def output(self, readers: tuple[str, ...]) -> OutputSpec:
         groups = [{name} for name in self.inputs] if self.kind is Kind.JOIN else [set(self.inputs)]
         required = tuple(frozenset(group) for group in groups)
-        return OutputSpec(self.stream, dict.fromkeys(self.inputs, self.horizon), required, readers)
+        folds = self.kind is Kind.FOLD
+        return OutputSpec(self.stream, dict.fromkeys(self.inputs, self.horizon), required, readers, folds=folds)
 
-    def evaluate(self, asked: Evaluate) -> Mapping[str, tuple[Content, ...]]:
+    def evaluate(self, asked: Evaluate) -> Evaluated:
         buckets = range(asked.begin, asked.end)
-        return {self.stream: tuple(content(self.bucket(asked.view, bucket)) for bucket in buckets)}
+        if self.kind is not Kind.FOLD:
+            made = tuple(content(self.bucket(asked.view, bucket)) for bucket in buckets)
+            return Evaluated(asked.job, {self.stream: made})
+        found, before = {}, asked.states.get(self.stream, Snapshot(0, None))
+        state = 0 if before.state is None else before.state.hash
+        for bucket in range(before.bucket, asked.end):
+            state = fingerprint(state, *self.bucket(asked.view, bucket))
+            found[bucket] = content((state,))
+        return Evaluated(asked.job, {self.stream: tuple(found[b] for b in buckets)}, {self.stream: Content(state, 1)})
 
     def bucket(self, view: Mapping[str, Mapping[int, Content]], bucket: int) -> tuple[int, ...]:
         match self.kind:
             case Kind.UNION:
+                return tuple(sorted(row for name in self.inputs for row in _rows(view[name], bucket)))
+            case Kind.FOLD:
                 return tuple(sorted(row for name in self.inputs for row in _rows(view[name], bucket)))
             case Kind.FILTER:
                 return tuple(row for name in self.inputs for row in _rows(view[name], bucket) if row % 3)

@@ -13,6 +13,7 @@ from auroral.dpc.events import (
     Cancel,
     Deliver,
     Disconnected,
+    DropStates,
     Effect,
     Evaluate,
     Evaluated,
@@ -22,13 +23,14 @@ from auroral.dpc.events import (
     Pause,
     Received,
     Report,
+    SaveState,
     Send,
     Started,
     Truncate,
     WakeAt,
     Woken,
 )
-from auroral.dpc.values import Content, Message
+from auroral.dpc.values import Message
 from auroral.sim.disks import Disks
 
 
@@ -38,7 +40,7 @@ class Core(Protocol):
 
 Watcher = Callable[[float, str, Effect], None]
 Observer = Callable[[float, str, Event, list[Effect]], None]
-Evaluation = Callable[[Evaluate], Mapping[str, tuple[Content, ...]]]
+Evaluation = Callable[[Evaluate], Evaluated]
 
 
 @dataclass(slots=True)
@@ -102,7 +104,7 @@ class World:
         self.lives[name] = self.lives.get(name, 0) + 1
         self.started[name] = self.now
         self.wakes.pop(name, None)
-        self.tell(name, Started(self.disks.of(name)))
+        self.tell(name, Started(self.disks.of(name), self.disks.states_of(name)))
 
     def crash(self, host: str) -> None:
         for name in [name for name, where in self.hosts.items() if where == host and name in self.cores]:
@@ -133,11 +135,11 @@ class World:
                     self.wakes[name] = time
                     self.at(time, lambda: self._wake(name, time, life))
             case Evaluate():
-                contents = self.evaluation[name](effect)
-                self.at(self.now + self.job_seconds(effect), lambda: self._evaluated(name, life, effect.job, contents))
+                result = self.evaluation[name](effect)
+                self.at(self.now + self.job_seconds(effect), lambda: self._evaluated(name, life, result))
             case Cancel(job):
                 self.cancelled.add((name, life, job))
-            case Deliver() | Miss() | Keep() | Truncate():
+            case Deliver() | Miss() | Keep() | Truncate() | SaveState() | DropStates():
                 self.disks.carry_out(name, effect)
             case Pause() | Report():
                 pass
@@ -147,9 +149,9 @@ class World:
             del self.wakes[name]
             self.tell(name, Woken())
 
-    def _evaluated(self, name: str, life: int, job: int, contents: Mapping[str, tuple[Content, ...]]) -> None:
-        if self.lives[name] == life and (name, life, job) not in self.cancelled:
-            self.tell(name, Evaluated(job, contents))
+    def _evaluated(self, name: str, life: int, result: Evaluated) -> None:
+        if self.lives[name] == life and (name, life, result.job) not in self.cancelled:
+            self.tell(name, result)
 
     # Network
 
