@@ -18,6 +18,8 @@ class Client:
     streams: Mapping[str, tuple[str, ...]]
     """The replicas that each stream can be read from."""
     settings: Settings
+    begin: Mapping[str, int] = field(default_factory=dict)
+    """The first bucket of each stream that is wanted: one that comes back goes on where it was."""
     ports: dict[str, Port] = field(init=False)
     monitor: Monitor = field(init=False)
     delivered: dict[str, int] = field(init=False)
@@ -28,7 +30,9 @@ class Client:
     def __post_init__(self) -> None:
         self.ports = {stream: Port(stream, producers, self.settings) for stream, producers in self.streams.items()}
         self.monitor = Monitor(tuple(dict.fromkeys(p for ps in self.streams.values() for p in ps)), self.settings)
-        self.delivered = dict.fromkeys(self.streams, 0)
+        self.delivered = {stream: self.begin.get(stream, 0) for stream in self.streams}
+        for stream, port in self.ports.items():
+            port.first = port.frontier = self.delivered[stream]
 
     def handle(self, event: Event, now: float) -> list[Effect]:
         return [*self._take(event, now), *self._step(now)]

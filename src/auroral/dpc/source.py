@@ -10,17 +10,23 @@ from auroral.dpc.events import Disconnected, Effect, Event, Logged, Received, Se
 from auroral.dpc.outlet import Outlet
 from auroral.dpc.states import State
 from auroral.dpc.switching import Offer
-from auroral.dpc.values import Ping, Pong, Subscribe, Unsubscribe, Want
+from auroral.dpc.values import Content, Ping, Pong, Subscribe, Unsubscribe, Want
 
 
 @dataclass(slots=True)
 class Source:
     stream: str
     readers: tuple[str, ...]
+    log_begin: int = 0
+    log: tuple[Content, ...] = ()
+    """What a source that comes back has logged and not truncated, from bucket `log_begin` on (D74)."""
     outlet: Outlet = field(init=False)
 
     def __post_init__(self) -> None:
         self.outlet = Outlet(self.stream, self.readers)
+        self.outlet.begin(self.log_begin)
+        said = list(self.outlet.give_stable(self.log))
+        assert not said, "nobody reads it yet"
 
     def handle(self, event: Event, now: float) -> list[Effect]:
         return list(self._take(event))
