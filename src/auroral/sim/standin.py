@@ -38,23 +38,43 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Query:
+    """A fragment with one output, or two: `side` is computed by the same replicas from some of the same inputs."""
+
     name: str
     kind: Kind
     inputs: tuple[str, ...]
     horizon: int = 1
+    side: Query | None = None
 
     @property
     def stream(self) -> str:
         return f"{self.name}.out"
 
-    def output(self, readers: tuple[str, ...]) -> OutputSpec:
+    @property
+    def parts(self) -> tuple[Query, ...]:
+        return (self,) if self.side is None else (self, self.side)
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        return tuple(part.stream for part in self.parts)
+
+    @property
+    def outputs(self) -> tuple[OutputSpec, ...]:
+        """Without readers: who reads them is the scenario's."""
+        return tuple(part._output() for part in self.parts)
+
+    def _output(self) -> OutputSpec:
         groups = [{name} for name in self.inputs] if self.kind is Kind.JOIN else [set(self.inputs)]
         required = tuple(frozenset(group) for group in groups)
-        return OutputSpec(self.stream, dict.fromkeys(self.inputs, self.horizon), required, readers)
+        return OutputSpec(self.stream, dict.fromkeys(self.inputs, self.horizon), required, ())
 
     def evaluate(self, asked: Evaluate) -> Mapping[str, tuple[Content, ...]]:
         buckets = range(asked.begin, asked.end)
-        return {self.stream: tuple(content(self.bucket(asked.view, bucket)) for bucket in buckets)}
+        return {
+            part.stream: tuple(content(part.bucket(asked.view, bucket)) for bucket in buckets)
+            for part in self.parts
+            if part.stream in asked.outputs
+        }
 
     def bucket(self, view: Mapping[str, Mapping[int, Content]], bucket: int) -> tuple[int, ...]:
         match self.kind:
