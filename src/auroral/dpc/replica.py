@@ -314,13 +314,13 @@ class Replica:
 
     def _recover(self) -> None:
         """Outputs begin where the first buckets of all inputs reach; it speaks again once it is as far as they are."""
-        if any(port.resuming for port in self.ports.values()):
-            return
-        for union in self.unions.values():
+        resumed = [u for u in self.unions.values() if not any(port.resuming for port in u.ports.values())]
+        for union in resumed:
+            # At once: nothing must be computed from before its inputs begin, whatever another output still waits for.
             first = max(union.ports[name].reaches_back(horizon) for name, horizon in union.spec.reads.items())
             if union.outlet.frontier < first:
                 union.outlet.begin(first)
-        self.recovering = not all(self._caught_up(union) for union in self.unions.values())
+        self.recovering = len(resumed) < len(self.unions) or not all(map(self._caught_up, resumed))
 
     def _caught_up(self, union: SUnion) -> bool:
         """Whether all is final that the inputs' replicas have final."""
