@@ -81,3 +81,21 @@ def test_who_comes_back_computes_nothing_from_before_its_inputs_begin():
     (job,) = jobs(found.handle(Received("S", Stable("s", number, 7, contents)), 0.1))
     assert (job.outputs, job.begin, job.end) == (("x",), 8, 12)
     assert found.recovering, "t is not there yet"
+
+
+def test_all_outputs_that_are_due_go_into_one_tentative_job():
+    """The bound sets one job's time aside: with a job each, the last would be late, and where jobs are long never come."""
+    outputs = {
+        "o": OutputSpec("o", {"s": 1, "t": 1}, (frozenset("st"),), ()),
+        "x": OutputSpec("x", {"s": 1, "t": 1}, (frozenset("st"),), ()),
+    }
+    found = replica()
+    found = Replica(ReplicaSpec("q", found.spec.inputs, found.spec.sources, outputs), SETTINGS)
+    found.handle(Started(), 0.0)
+    for source, stream in (("S", "s"), ("T", "t")):
+        found.handle(Received(source, Pong({stream: Offer(State.STABLE)}, {})), 0.0)
+    given(found, "s", 0, 0.5)
+    (job,) = jobs(found.handle(Woken(), 4.0))
+    assert (job.outputs, job.tentative) == (("o", "x"), True)
+    found.handle(Evaluated(job.job, {"o": (Content(1, 1),), "x": (Content(2, 1),)}), 4.1)
+    assert [found.outlets[stream].newest for stream in "ox"] == [0, 0]

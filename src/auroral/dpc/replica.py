@@ -72,8 +72,10 @@ class Job:
     started: float
     origin: float
     """Of the last bucket."""
-    coverage: tuple[Coverage, ...]
-    """Of each bucket, if they are tentative."""
+    ranges: Mapping[str, tuple[int, int]]
+    """The buckets that each output is to be given."""
+    coverage: Mapping[str, tuple[Coverage, ...]]
+    """Of each of these buckets, if they are tentative."""
 
 
 @dataclass(slots=True)
@@ -196,9 +198,9 @@ class Replica:
             if not job.tentative:
                 yield from union.outlet.give_stable(contents[stream], union.held(job.origin, now))
                 continue
-            for bucket, content, coverage in zip(
-                range(job.begin, job.end), contents[stream], job.coverage, strict=True
-            ):
+            begin, end = job.ranges[stream]
+            wanted = contents[stream][begin - job.begin : end - job.begin]
+            for bucket, content, coverage in zip(range(begin, end), wanted, job.coverage[stream], strict=True):
                 if bucket < union.outlet.frontier:
                     yield Report("stable before its tentative job ended", stream)
                     continue
@@ -265,23 +267,29 @@ class Replica:
                 # What is about to be final need not be guessed.
                 del self.jobs[number]
                 yield Cancel(number)
-        yield self._evaluate(streams, begin, end, False, now)
+        yield self._evaluate(dict.fromkeys(streams, chosen), False, now)
 
     def _start_tentative(self, now: float) -> Iterator[Effect]:
+        """One job for all outputs: the time that is set aside is one job's."""
         if any(job.tentative for job in self.jobs.values()):
             return
-        for stream, union in self.unions.items():
-            found = union.tentative_range(now)
-            if found is not None:
-                yield self._evaluate((stream,), *found, True, now)
-                return
+        due = {
+            stream: found for stream, union in self.unions.items() if (found := union.tentative_range(now)) is not None
+        }
+        if due:
+            yield self._evaluate(due, True, now)
 
-    def _evaluate(self, streams: tuple[str, ...], begin: int, end: int, tentative: bool, now: float) -> Evaluate:
+    def _evaluate(self, ranges: Mapping[str, tuple[int, int]], tentative: bool, now: float) -> Evaluate:
         self.last_job += 1
-        unions = [self.unions[stream] for stream in streams]
+        streams, unions = tuple(ranges), [self.unions[stream] for stream in ranges]
+        begin, end = min(begin for begin, _ in ranges.values()), max(end for _, end in ranges.values())
         origin = min((found for union in unions if (found := union.origin(end - 1)) is not None), default=now)
-        coverage = tuple(unions[0].coverage(bucket) for bucket in range(begin, end)) if tentative else ()
-        self.jobs[self.last_job] = Job(streams, begin, end, tentative, now, origin, coverage)
+        coverage = {
+            stream: tuple(self.unions[stream].coverage(bucket) for bucket in range(*found))
+            for stream, found in ranges.items()
+            if tentative
+        }
+        self.jobs[self.last_job] = Job(streams, begin, end, tentative, now, origin, ranges, coverage)
         view: dict[str, dict[int, Content]] = {name: {} for union in unions for name in union.ports}
         for union in unions:
             for name, contents in union.view(begin, end).items():
