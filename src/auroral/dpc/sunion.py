@@ -76,12 +76,14 @@ class SUnion:
 
     def tentative_range(self, now: float) -> tuple[int, int] | None:
         """The next buckets that must not be waited for any longer, if there are any: one job for all that follow one another."""
-        policy, begin = self._policy(now), None
+        new = self._new_buckets()
+        if not new:
+            return None
+        policy, begin, final = self._policy(now), None, self.stable_range[1]
         if policy is Policy.SUSPEND:
             return None
-        new = self._new_buckets()
         for bucket in new:
-            if not self._due(bucket, policy, now):
+            if bucket < final or not self._due(bucket, policy, now):
                 if begin is not None:
                     return begin, bucket
             elif begin is None:
@@ -89,16 +91,17 @@ class SUnion:
         return None if begin is None else (begin, new.stop)
 
     def _due(self, bucket: int, policy: Policy, now: float) -> bool:
-        if self.stable_range[1] > bucket or self._blocked(bucket) or not self._allowed(bucket):
-            return False
         deadline = self._deadline(bucket)
-        if deadline is None:
+        if deadline is None or (now < deadline and policy is not Policy.PROCESS):
             return False
-        return now >= deadline or (policy is Policy.PROCESS and self._all_that_will_come(bucket, now))
+        if now < deadline and not self._all_that_will_come(bucket, now):
+            return False
+        return not self._blocked(bucket) and self._allowed(bucket)
 
     def next_deadline(self, now: float) -> float:
-        times = [self._deadline(bucket) for bucket in self._new_buckets()]
-        return min((time for time in times if time is not None and time > now), default=float("inf"))
+        patience = self._patience()
+        origins = [origin for bucket in self._new_buckets() if (origin := self.origin(bucket)) is not None]
+        return min((origin + patience for origin in origins if origin + patience > now), default=float("inf"))
 
     def held(self, origin: float, now: float) -> float:
         """How much later than usual it is."""
@@ -106,7 +109,12 @@ class SUnion:
 
     def origin(self, bucket: int) -> float | None:
         """When the bucket was first heard of on any input."""
-        return min((p.origin[bucket] for p in self.ports.values() if bucket in p.origin), default=None)
+        found: float | None = None
+        for port in self.ports.values():
+            heard = port.origin.get(bucket)
+            if heard is not None and (found is None or heard < found):
+                found = heard
+        return found
 
     def coverage(self, bucket: int) -> Coverage:
         return together(
@@ -145,18 +153,17 @@ class SUnion:
         )
 
     def _deadline(self, bucket: int) -> float | None:
-        """D37: the time runs from when the bucket was first heard of on any input, and counts what it was held before.
-
-        The bound holds at any depth: what this node and those behind it need for their own work is set aside.
-        """
+        """D37: the time runs from when the bucket was first heard of on any input, and counts what it was held before."""
         origin = self.origin(bucket)
-        if origin is None:
-            return None
+        return None if origin is None else origin + self._patience()
+
+    def _patience(self) -> float:
+        """The bound holds at any depth: what this node and those behind it need for their own work is set aside."""
         reserve = self.usual_job.highest + self.settings.hop + self.outlet.reserve
         longest = self.settings.bound - reserve
         if self.settings.share is not None:
             longest = min(longest, self.settings.share)
-        return origin + self.usual_wait.value + longest
+        return self.usual_wait.value + longest
 
     # States
 
