@@ -42,13 +42,16 @@ class Outcome:
 
 
 def simulate(scenario: Scenario, *watchers: Watcher) -> Outcome:
-    run = observed(scenario, *watchers)
+    return judged(observed(scenario, *watchers))
+
+
+def judged(run: Run) -> Outcome:
     violations = tuple(f"{check.__name__}: {found}" for check in INVARIANTS for found in check(run))
     tentative = [one for given in run.deliveries.values() for one in given if not one.stable]
     world = run.stage.world
     rows = sum(one.content.count for one in tentative)
     return Outcome(
-        scenario, violations, world.events, world.digest, len(tentative), rows, _worst(run), _reconciliations(run)
+        run.scenario, violations, world.events, world.digest, len(tentative), rows, _worst(run), _reconciliations(run)
     )
 
 
