@@ -70,8 +70,8 @@ class Job:
     end: int
     tentative: bool
     started: float
-    origin: float
-    """Of the last bucket."""
+    ready_at: float
+    """When the last bucket should have been ready."""
     ranges: Mapping[str, tuple[int, int]]
     """The buckets that each output is to be given."""
     coverage: Mapping[str, tuple[Coverage, ...]]
@@ -196,7 +196,7 @@ class Replica:
         for stream in job.outputs:
             union = self.unions[stream]
             if not job.tentative:
-                yield from union.outlet.give_stable(contents[stream], union.held(job.origin, now))
+                yield from union.outlet.give_stable(contents[stream], union.held(job.ready_at, now))
                 continue
             begin, end = job.ranges[stream]
             wanted = contents[stream][begin - job.begin : end - job.begin]
@@ -205,7 +205,7 @@ class Replica:
                     yield Report("stable before its tentative job ended", stream)
                     continue
                 union.processing = True
-                yield from union.outlet.give_tentative(bucket, content, coverage, held=union.held(job.origin, now))
+                yield from union.outlet.give_tentative(bucket, content, coverage, held=union.held(job.ready_at, now))
 
     # What is to be done
 
@@ -283,13 +283,13 @@ class Replica:
         self.last_job += 1
         streams, unions = tuple(ranges), [self.unions[stream] for stream in ranges]
         begin, end = min(begin for begin, _ in ranges.values()), max(end for _, end in ranges.values())
-        origin = min((found for union in unions if (found := union.origin(end - 1)) is not None), default=now)
+        ready = min((found for union in unions if (found := union.ready_at(end - 1)) is not None), default=now)
         coverage = {
             stream: tuple(self.unions[stream].coverage(bucket) for bucket in range(*found))
             for stream, found in ranges.items()
             if tentative
         }
-        self.jobs[self.last_job] = Job(streams, begin, end, tentative, now, origin, ranges, coverage)
+        self.jobs[self.last_job] = Job(streams, begin, end, tentative, now, ready, ranges, coverage)
         view: dict[str, dict[int, Content]] = {name: {} for union in unions for name in union.ports}
         for union in unions:
             for name, contents in union.view(begin, end).items():

@@ -48,10 +48,13 @@ class SUnion:
     monitor: Monitor
     usual_job: Usual
     """Of the replica: what a job for one bucket takes."""
-    usual_wait: Usual = field(default_factory=Usual)
-    """From when a bucket is first heard of to when all inputs have it."""
+    usual_waits: dict[str, Usual] = field(init=False)
+    """By input: from when it has first been heard of a bucket there to when all inputs have it."""
     processing: bool = False
     """Whether something tentative was given out in this failure: nothing is held back any more."""
+
+    def __post_init__(self) -> None:
+        self.usual_waits = {name: Usual() for name in self.ports}
 
     # Stable
 
@@ -68,9 +71,10 @@ class SUnion:
 
     def learn(self, bucket: int, now: float) -> None:
         """How long it waited, where nothing held it up."""
-        origin = self.origin(bucket)
-        if origin is not None and not self.processing:
-            self.usual_wait.learn(now - origin)
+        if not self.processing:
+            for name, port in self.ports.items():
+                if bucket in port.origin:
+                    self.usual_waits[name].learn(now - port.origin[bucket])
 
     # Tentative
 
@@ -100,20 +104,23 @@ class SUnion:
 
     def next_deadline(self, now: float) -> float:
         patience = self._patience()
-        origins = [origin for bucket in self._new_buckets() if (origin := self.origin(bucket)) is not None]
-        return min((origin + patience for origin in origins if origin + patience > now), default=float("inf"))
+        times = [ready + patience for bucket in self._new_buckets() if (ready := self.ready_at(bucket)) is not None]
+        return min((time for time in times if time > now), default=float("inf"))
 
-    def held(self, origin: float, now: float) -> float:
+    def held(self, ready_at: float, now: float) -> float:
         """How much later than usual it is."""
-        return max(0.0, now - origin - self.usual_wait.value - self.usual_job.value)
+        return max(0.0, now - ready_at - self.usual_job.value)
 
-    def origin(self, bucket: int) -> float | None:
-        """When the bucket was first heard of on any input."""
+    def ready_at(self, bucket: int) -> float | None:
+        """When all inputs usually have the bucket, judged by those that it has been heard of on: one that usually comes later than the
+        others tells so much more."""
         found: float | None = None
-        for port in self.ports.values():
+        for name, port in self.ports.items():
             heard = port.origin.get(bucket)
-            if heard is not None and (found is None or heard < found):
-                found = heard
+            if heard is not None:
+                ready = heard + self.usual_waits[name].value
+                if found is None or ready < found:
+                    found = ready
         return found
 
     def coverage(self, bucket: int) -> Coverage:
@@ -153,9 +160,9 @@ class SUnion:
         )
 
     def _deadline(self, bucket: int) -> float | None:
-        """D37: the time runs from when the bucket was first heard of on any input, and counts what it was held before."""
-        origin = self.origin(bucket)
-        return None if origin is None else origin + self._patience()
+        """D37: the time runs from when the bucket is heard of on any input, and counts what it was held before."""
+        ready = self.ready_at(bucket)
+        return None if ready is None else ready + self._patience()
 
     def _patience(self) -> float:
         """The bound holds at any depth: what this node and those behind it need for their own work is set aside."""
@@ -163,7 +170,7 @@ class SUnion:
         longest = self.settings.bound - reserve
         if self.settings.share is not None:
             longest = min(longest, self.settings.share)
-        return self.usual_wait.value + longest
+        return longest
 
     # States
 

@@ -96,7 +96,8 @@ def under_failures(
     buckets = max(len(contents) for contents in given.values())
     buckets = max(buckets, int((last + QUIET) / interval) if faults else 0)
     padded = {
-        stream: (*contents, *(_content(()) for _ in range(buckets - len(contents)))) for stream, contents in given.items()
+        stream: (*contents, *(_content(()) for _ in range(buckets - len(contents))))
+        for stream, contents in given.items()
     }
     # Half a bucket more, so that the number of buckets is not a matter of rounding.
     run = observed(replace(scenario, seconds=(buckets + 0.5) * interval, rows=padded, faults=faults))
