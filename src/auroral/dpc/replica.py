@@ -108,7 +108,8 @@ class Replica:
 
     def _union(self, spec: OutputSpec) -> SUnion:
         read = {name: self.ports[name] for name in spec.reads}
-        return SUnion(spec, self.settings, read, Outlet(spec.stream, spec.readers), self.monitor, self.usual_job)
+        outlet = Outlet(spec.stream, spec.readers, 2 * self.settings.detection)
+        return SUnion(spec, self.settings, read, outlet, self.monitor, self.usual_job)
 
     @property
     def outlets(self) -> dict[str, Outlet]:
@@ -167,11 +168,11 @@ class Replica:
                 for stream, number in unknown.items():
                     yield from self.ports[stream].renew(sender, number)
             case Subscribe(stream=stream):
-                yield from self.unions[stream].outlet.subscribe(sender, message)
+                yield from self.unions[stream].outlet.subscribe(sender, message, now)
             case Unsubscribe(stream=stream):
                 self.unions[stream].outlet.unsubscribe(sender, message)
             case Want(stream=stream):
-                yield from self.unions[stream].outlet.want(sender, message)
+                yield from self.unions[stream].outlet.want(sender, message, now)
             case Ask():
                 yield from self.stagger.ask(sender, message, self._corrects(), now)
             case Grant():
@@ -196,7 +197,7 @@ class Replica:
         for stream in job.outputs:
             union = self.unions[stream]
             if not job.tentative:
-                yield from union.outlet.give_stable(contents[stream], union.held(job.ready_at, now))
+                yield from union.outlet.give_stable(contents[stream], union.held(job.ready_at, now), now)
                 continue
             begin, end = job.ranges[stream]
             wanted = contents[stream][begin - job.begin : end - job.begin]
