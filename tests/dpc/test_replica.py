@@ -64,3 +64,38 @@ def test_a_bucket_without_enough_of_its_sources_is_held_back():
         given(found, "s", 0, 0.5)
     assert [job.tentative for job in jobs(free.handle(Woken(), 4.0))] == [True]
     assert jobs(bound.handle(Woken(), 4.0)) == []
+
+
+def test_who_comes_back_computes_nothing_from_before_its_inputs_begin():
+    """D65, D66: also of an output whose inputs are there while another one's are not."""
+    outputs = {
+        "o": OutputSpec("o", {"s": 1, "t": 1}, (frozenset("st"),), ()),
+        "x": OutputSpec("x", {"s": 2}, (frozenset("s"),), ()),
+    }
+    spec = ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, outputs)
+    found = Replica(spec, SETTINGS, recovering=True)
+    found.handle(Started(), 0.0)
+    found.handle(Received("S", Pong({"s": Offer(State.STABLE, frontier=12)}, {})), 0.0)
+    number = found.ports["s"].numbers["S"]
+    contents = tuple(Content(bucket, 1) for bucket in range(7, 12))
+    (job,) = jobs(found.handle(Received("S", Stable("s", number, 7, contents)), 0.1))
+    assert (job.outputs, job.begin, job.end) == (("x",), 8, 12)
+    assert found.recovering, "t is not there yet"
+
+
+def test_all_outputs_that_are_due_go_into_one_tentative_job():
+    """The bound sets one job's time aside: with a job each, the last would be late, and where jobs are long never come."""
+    outputs = {
+        "o": OutputSpec("o", {"s": 1, "t": 1}, (frozenset("st"),), ()),
+        "x": OutputSpec("x", {"s": 1, "t": 1}, (frozenset("st"),), ()),
+    }
+    found = replica()
+    found = Replica(ReplicaSpec("q", found.spec.inputs, found.spec.sources, outputs), SETTINGS)
+    found.handle(Started(), 0.0)
+    for source, stream in (("S", "s"), ("T", "t")):
+        found.handle(Received(source, Pong({stream: Offer(State.STABLE)}, {})), 0.0)
+    given(found, "s", 0, 0.5)
+    (job,) = jobs(found.handle(Woken(), 4.0))
+    assert (job.outputs, job.tentative) == (("o", "x"), True)
+    found.handle(Evaluated(job.job, {"o": (Content(1, 1),), "x": (Content(2, 1),)}), 4.1)
+    assert [found.outlets[stream].newest for stream in "ox"] == [0, 0]

@@ -11,9 +11,12 @@ from auroral.dpc.client import Client
 from auroral.dpc.replica import Replica
 from auroral.dpc.settings import WhenFull
 from auroral.dpc.source import Source
-from auroral.sim.invariants import INVARIANTS, Run, all_is_corrected, observed, stable_in_order, stable_is_right
-from auroral.sim.scenario import Scenario, Stage
-from sim.diagrams import chain
+from auroral.sim.invariants import INVARIANTS, all_is_corrected, stable_in_order, stable_is_right
+from auroral.sim.record import Run
+from auroral.sim.scenario import Scenario
+from auroral.sim.simulate import observed
+from auroral.sim.stage import Stage
+from sim.scenarios import chain
 
 pytestmark = pytest.mark.slow
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from auroral.dpc.events import Effect, Evaluate, Evaluated, Report
-from auroral.sim.scenario import Stage
+from auroral.sim.stage import Stage
 from auroral.sim.standin import content
-from sim.diagrams import chain
+from sim.scenarios import chain
 
 pytestmark = pytest.mark.slow
 
@@ -15,15 +15,16 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize("wrong", ["fa", "fb"])
 def test_a_replica_that_computes_something_else_is_named_once(wrong):
     stage = Stage(chain("at 6s crash fb; at 9s restart fb", seconds=20))
-    right = stage.world.evaluation[f"f@{wrong}"]
+    right = stage.world.evaluation
 
-    def evaluate(job: Evaluate) -> Evaluated:
-        made = right(job).contents["f.out"]
-        return Evaluated(
-            job.job, {"f.out": tuple(content((1,)) if b >= 25 else c for b, c in enumerate(made, job.begin))}
-        )
+    def evaluate(name: str, job: Evaluate) -> Evaluated:
+        made = right(name, job)
+        if name != f"f@{wrong}":
+            return made
+        contents = enumerate(made.contents["f.out"], job.begin)
+        return Evaluated(job.job, {"f.out": tuple(content((1,)) if bucket >= 25 else c for bucket, c in contents)})
 
-    stage.world.evaluation = {**stage.world.evaluation, f"f@{wrong}": evaluate}
+    stage.world.evaluation = evaluate
     found: list[Report] = []
 
     def watch(now: float, core: str, effect: Effect) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from auroral.sim.invariants import INVARIANTS, observed
-from auroral.sim.scenario import Stage
-from sim.diagrams import folded
+from auroral.sim.invariants import INVARIANTS
+from auroral.sim.simulate import observed
+from auroral.sim.stage import Stage
+from sim.scenarios import folded
 
 pytestmark = pytest.mark.slow
 

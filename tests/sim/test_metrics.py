@@ -8,9 +8,10 @@ from auroral.dpc.metrics import Metrics
 from auroral.dpc.replica import Replica
 from auroral.dpc.states import State
 from auroral.dpc.why import why
-from auroral.sim.invariants import Run, _delivering
-from auroral.sim.scenario import CLIENT, Stage
-from sim.diagrams import chain
+from auroral.sim.record import Recorder, Run
+from auroral.sim.scenario import CLIENT
+from auroral.sim.stage import Stage
+from sim.scenarios import chain
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +23,7 @@ def test_metrics_agree_with_the_trace():
         lambda now, core, event, effects: metrics.saw(now, event, effects) if core == CLIENT else None
     )
     run = Run(stage, {}, {})
-    stage.world.watchers.append(_delivering(run))
+    Recorder(run)
     stage.world.run(45)
     given = run.deliveries["w.out"]
     found = metrics.diagram

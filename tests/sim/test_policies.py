@@ -9,10 +9,11 @@ from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Policy, Settings
 from auroral.dpc.source import Source
 from auroral.dpc.states import State
-from auroral.sim.invariants import INVARIANTS, observed
+from auroral.sim.invariants import INVARIANTS
+from auroral.sim.simulate import observed
 from auroral.sim.standin import Kind, Query, content
 from auroral.sim.world import World
-from sim.diagrams import chain
+from sim.scenarios import chain
 
 pytestmark = pytest.mark.slow
 
@@ -38,14 +39,14 @@ def test_an_output_that_is_not_affected_stays_stable_while_another_is_corrected(
     settings = Settings(bucket=0.5, bound=3.0)
     both, one = Query("both", Kind.UNION, ("s", "t")), Query("one", Kind.FILTER, ("s",))
 
-    def evaluate(job: Evaluate) -> Evaluated:
+    def evaluate(name: str, job: Evaluate) -> Evaluated:
         made = {query.stream: query for query in (both, one)}
         return Evaluated(job.job, {s: made[s].evaluate(job).contents[s] for s in job.outputs})
 
-    world = World(1, {"q": evaluate}, lambda job: 0.1 + 0.01 * (job.end - job.begin))
+    world = World(1, evaluate, lambda job: 0.1 + 0.01 * (job.end - job.begin))
     world.start("S", Source("s", ("q",), settings), "S")
     world.start("T", Source("t", ("q",), settings), "T")
-    outputs = {query.stream: query.output(()) for query in (both, one)}
+    outputs = {query.stream: query.outputs[0] for query in (both, one)}
     spec = ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, outputs)
     replica = Replica(spec, settings)
     world.start("q", replica, "q")

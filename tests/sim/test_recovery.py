@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from auroral.sim.invariants import observed
-from auroral.sim.scenario import Stage
-from auroral.sim.simulate import simulate
-from sim.diagrams import chain
+from auroral.sim.simulate import observed, simulate
+from auroral.sim.stage import Stage
+from sim.scenarios import chain
 
 pytestmark = pytest.mark.slow
 

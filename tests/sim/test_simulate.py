@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 
@@ -11,12 +10,14 @@ import pytest
 from auroral.dpc.outlet import Outlet
 from auroral.dpc.settings import Policy, Settings
 from auroral.dpc.sunion import SUnion
-from auroral.sim.faults import parse, text
-from auroral.sim.invariants import INVARIANTS, observed
-from auroral.sim.scenario import Scenario, random_scenario
-from auroral.sim.simulate import shrunk, simulate
+from auroral.sim.faults import text
+from auroral.sim.invariants import INVARIANTS
+from auroral.sim.invariants.bounds import lateness
+from auroral.sim.randomly import random_scenario
+from auroral.sim.scenario import Scenario
+from auroral.sim.simulate import observed, same_again, shrunk, simulate
 from auroral.sim.standin import Kind, Query
-from sim.diagrams import chain
+from sim.scenarios import chain, scheduled
 
 pytestmark = pytest.mark.slow
 
@@ -106,7 +107,7 @@ def test_the_bound_holds_for_failures_at_two_depths():
     settings = Settings(bucket=0.5, bound=3.0)
     scenario = Scenario(7, ("s", "t", "z"), queries, {"u": 2, "v": 2}, settings, 60)
     schedule = "at 5.2s silence t; at 5.2s silence z; at 7.5s resume t; at 20s resume z"
-    outcome = simulate(replace(scenario, faults=parse(schedule, scenario.hosts)))
+    outcome = simulate(scheduled(scenario, schedule))
     assert not outcome.violations, str(outcome)
 
 
@@ -126,13 +127,13 @@ def test_who_delays_holds_every_bucket_and_who_processes_only_the_first():
     for policy in (Policy.DELAY, Policy.PROCESS):
         run = observed(chain(AWAY, while_failing=policy))
         assert not [found for check in INVARIANTS for found in check(run)]
-        late[policy] = median(by for by, _ in list(run.lateness("w.out"))[14:26])
+        late[policy] = median(by for by, _ in list(lateness(run, "w.out"))[14:26])
     assert late[Policy.DELAY] > 2 and late[Policy.PROCESS] < 0.5
 
 
 def test_a_share_of_the_bound_for_each_node():
     """D42: less is held back, and more is tentative."""
-    whole, divided = (simulate(chain("at 5s silence t; at 7s resume t", share=share)) for share in (None, 0.5))
+    whole, divided = (simulate(chain("at 5s silence t; at 7s resume t", share=share)) for share in (None, 1.0))
     assert whole.tentative == 0 < divided.tentative
     assert not divided.violations
     assert divided.worst_delay < 0.7
@@ -145,8 +146,7 @@ def test_without_a_bound_there_is_never_anything_tentative():
 
 
 def test_the_same_seed_gives_the_same_run():
-    runs = [observed(chain("at 5s silence t; at 9s crash fa; at 15s resume t; at 16s restart fa")) for _ in range(2)]
-    assert runs[0].deliveries == runs[1].deliveries
+    assert same_again(chain("at 5s silence t; at 9s crash fa; at 15s resume t; at 16s restart fa", seconds=25))
 
 
 DEADLINE, RANGE = SUnion._deadline, SUnion.stable_range.fget

@@ -22,8 +22,8 @@ class Job:
     end: int
     tentative: bool
     started: float
-    origin: float
-    """Of the last bucket."""
+    ready_at: float
+    """When the last bucket was usually ready."""
     coverage: Mapping[str, tuple[Coverage, ...]]
     """Of each output's buckets, if they are tentative."""
     began: Mapping[str, int]
@@ -73,12 +73,14 @@ class Jobs:
         if end - begin == 1:
             for stream in streams:
                 self.unions[stream].learn(begin, now)
+        yield self._evaluate(dict.fromkeys(streams, (begin, end)), False, now)
+
+    def cancel_guesses(self) -> Iterator[Effect]:
+        """What has become final need not be guessed any more."""
         for number, job in list(self.running.items()):
-            if job.tentative and job.end <= end and set(job.outputs) <= set(streams):
-                # What is about to be final need not be guessed.
+            if job.tentative and all(end <= self.unions[s].outlet.frontier for s, (_, end) in job.ranges.items()):
                 del self.running[number]
                 yield Cancel(number)
-        yield self._evaluate(dict.fromkeys(streams, (begin, end)), False, now)
 
     def start_tentative(self, now: float) -> Iterator[Effect]:
         if any(job.tentative for job in self.running.values()):
@@ -95,12 +97,12 @@ class Jobs:
         self.last += 1
         begin, end = min(begin for begin, _ in ranges.values()), max(end for _, end in ranges.values())
         unions = [self.unions[stream] for stream in ranges]
-        last = [self.unions[stream].origin(stop - 1) for stream, (_, stop) in ranges.items()]
-        origin = min((found for found in last if found is not None), default=now)
+        last = [self.unions[stream].ready_at(stop - 1) for stream, (_, stop) in ranges.items()]
+        ready = min((found for found in last if found is not None), default=now)
         coverage = {s: self.unions[s].coverages(*found, begin) for s, found in ranges.items()} if tentative else {}
         states = {union.spec.stream: union.fold.start(begin) for union in unions if union.fold is not None}
         began = {union.spec.stream: union.fold.began(begin) for union in unions if union.fold is not None}
-        self.running[self.last] = Job(ranges, begin, end, tentative, now, origin, coverage, began)
+        self.running[self.last] = Job(ranges, begin, end, tentative, now, ready, coverage, began)
         view: dict[str, dict[int, Content]] = {name: {} for union in unions for name in union.ports}
         for union in unions:
             for name, contents in union.view(begin, end).items():

@@ -32,19 +32,23 @@ class Outlet:
     readers_expected: tuple[str, ...]
     """All replicas of all who read it: nothing is forgotten that one of them still needs."""
     settings: Settings
+    noticed_within: float = 0.0
+    """How long a reader of another replica may take to notice that it failed, and come here."""
     frontier: int = 0
     """The first bucket that is not stable."""
     newest: int = -1
     """The newest bucket that was given out in any version."""
     kept_from: int = 0
     kept: dict[int, Content] = field(default_factory=dict)
+    usual_at: dict[int, float] = field(default_factory=dict)
+    """When each kept bucket would have been given out, had nothing held it back."""
     readers: dict[str, Reader] = field(default_factory=dict)
     needs: dict[str, int] = field(default_factory=dict)
     reserves: dict[str, float] = field(default_factory=dict)
 
     # Readers
 
-    def subscribe(self, sender: str, message: Subscribe) -> Iterator[Effect]:
+    def subscribe(self, sender: str, message: Subscribe, now: float = 0.0) -> Iterator[Effect]:
         before = self.readers.get(sender)
         # Who takes another lane, or comes back, still holds what it was sent: a wrong guess only makes it ask.
         sent = dict(before.sent) if before and message.tentative else {}
@@ -52,7 +56,7 @@ class Outlet:
         self.readers[sender] = reader = Reader(message.number, message.lane, position, message.gaps, sent)
         if message.position is None:
             yield Send(sender, Stable(self.stream, reader.number, position, ()))
-        yield from self._send_stable(sender, reader)
+        yield from self._send_stable(sender, reader, now)
 
     def _resumed(self, sender: str) -> int:
         """Where a reader that lost everything begins: with what may be asked of it."""
@@ -62,13 +66,13 @@ class Outlet:
         if sender in self.readers and self.readers[sender].number == message.number:
             del self.readers[sender]
 
-    def want(self, sender: str, message: Want) -> Iterator[Effect]:
+    def want(self, sender: str, message: Want, now: float = 0.0) -> Iterator[Effect]:
         """D54: it holds another version than the one that was confirmed."""
         reader = self.readers.get(sender)
         if reader is not None and reader.number == message.number:
             reader.position = min(reader.position, message.position)
             reader.sent.clear()
-            yield from self._send_stable(sender, reader)
+            yield from self._send_stable(sender, reader, now)
 
     def disconnected(self, peer: str) -> None:
         self.readers.pop(peer, None)
@@ -99,11 +103,11 @@ class Outlet:
                 reader.sent[bucket] = content.hash
                 yield Send(address, Tentative(self.stream, reader.number, bucket, content, closed, held, coverage))
 
-    def give_stable(self, contents: Sequence[Content], held: float = 0.0) -> Iterator[Effect]:
+    def give_stable(self, contents: Sequence[Content], held: float = 0.0, now: float = 0.0) -> Iterator[Effect]:
         """The next buckets, final. `held`: how much later than usual the last of them is."""
         for content in contents:
             bucket = self.frontier
-            self.kept[bucket] = content
+            self.kept[bucket], self.usual_at[bucket] = content, now - held
             self.frontier += 1
             if bucket > self.newest:
                 self.newest = bucket
@@ -111,10 +115,16 @@ class Outlet:
                     if reader.lane is Lane.FRESH and not content.lost:
                         yield Send(address, Stable(self.stream, reader.number, bucket, (content,), held))
         for address, reader in self.readers.items():
-            yield from self._send_stable(address, reader, held)
+            yield from self._send_stable(address, reader, now, held)
         yield from self._lose(len(self.kept) - self.settings.lost_beyond)
 
-    def _send_stable(self, address: str, reader: Reader, held: float = 0.0) -> Iterator[Effect]:
+    def _held(self, bucket: int, now: float) -> float:
+        """Of a bucket that is sent again: what it took the reader to come here from a replica that failed counts. After a longer time
+        it is a replay of what was missed, and its time begins anew."""
+        held = now - self.usual_at.get(bucket, now)
+        return held if held <= self.noticed_within else 0.0
+
+    def _send_stable(self, address: str, reader: Reader, now: float, held: float | None = None) -> Iterator[Effect]:
         """In order from the reader's position; only a confirmation where what it holds is final (D64)."""
         if reader.lane is Lane.FRESH:
             return
@@ -138,7 +148,8 @@ class Outlet:
             elif said_by is Confirm:
                 yield Send(address, Confirm(self.stream, reader.number, begin, tuple(c.hash for c in contents)))
             else:
-                yield Send(address, Stable(self.stream, reader.number, begin, contents, held))
+                took = self._held(reader.position - 1, now) if held is None else held
+                yield Send(address, Stable(self.stream, reader.number, begin, contents, took))
 
     def _said_by(self, reader: Reader) -> type[Stable | Confirm | Gap]:
         """The message that the next bucket of a reader goes in."""
@@ -185,6 +196,8 @@ class Outlet:
         if below > self.kept_from:
             for bucket in range(self.kept_from, below):
                 del self.kept[bucket]
+                # What an earlier life wrote down has no such time.
+                self.usual_at.pop(bucket, None)
             self.kept_from = below
             yield Truncate(self.stream, below)
 

@@ -40,10 +40,9 @@ class Recovery:
                 port.resume()
                 for union in self.unions.values():
                     union.begun = union.begun and port.stream not in union.ports
-        if any(port.resuming for port in self.ports.values()):
-            return
         for stream, union in self.unions.items():
-            if not union.begun:
+            # Whatever another output still waits for.
+            if not union.begun and not any(port.resuming for port in union.ports.values()):
                 yield from self._begin(stream, now)
         self.done = all(union.begun and self._caught_up(union) for union in self.unions.values())
 

@@ -111,7 +111,7 @@ class Replica:
 
     def _union(self, spec: OutputSpec) -> SUnion:
         read = {name: self.ports[name] for name in spec.reads}
-        outlet = Outlet(spec.stream, spec.readers, self.settings)
+        outlet = Outlet(spec.stream, spec.readers, self.settings, noticed_within=2 * self.settings.detection)
         begun = not self.recovering
         return SUnion(spec, self.settings, read, outlet, self.monitor, self.usual_job, begun=begun)
 
@@ -182,11 +182,11 @@ class Replica:
                     if stream in self.ports:
                         yield from self.ports[stream].renew(sender, number, now)
             case Subscribe(stream=stream):
-                yield from self.unions[stream].outlet.subscribe(sender, message)
+                yield from self.unions[stream].outlet.subscribe(sender, message, now)
             case Unsubscribe(stream=stream):
                 self.unions[stream].outlet.unsubscribe(sender, message)
             case Want(stream=stream):
-                yield from self.unions[stream].outlet.want(sender, message)
+                yield from self.unions[stream].outlet.want(sender, message, now)
             case Ask():
                 yield from self.stagger.ask(sender, message, self._corrects(), now)
             case Grant():
@@ -228,7 +228,7 @@ class Replica:
                 for bucket, content in enumerate(contents[stream], job.begin):
                     yield from self.comparisons[stream].made(bucket, content.hash)
                 yield Keep(stream, job.begin, contents[stream])
-                yield from union.outlet.give_stable(contents[stream], union.held(job.origin, now))
+                yield from union.outlet.give_stable(contents[stream], union.held(job.ready_at, now), now)
                 continue
             begin, end = job.ranges[stream]
             wanted = contents[stream][begin - job.begin : end - job.begin]
@@ -237,7 +237,8 @@ class Replica:
                     yield Report("stable before its tentative job ended", stream)
                     continue
                 union.processing = True
-                yield from union.outlet.give_tentative(bucket, content, coverage, held=union.held(job.origin, now))
+                yield from union.outlet.give_tentative(bucket, content, coverage, held=union.held(job.ready_at, now))
+        yield from self.jobs.cancel_guesses()
 
     # What is to be done
 
@@ -256,7 +257,7 @@ class Replica:
             self.news = False
         for union in self.unions.values():
             union.note_state(now)
-        yield from self._give_up()
+        yield from self._give_up(now)
         yield from self._take_turns(now)
         yield from self.jobs.start_stable(partial(self._may_begin, now=now), now)
         yield from self.jobs.start_tentative(now)
@@ -274,7 +275,7 @@ class Replica:
     def _ack(self, name: str) -> Ack:
         using = [union for union in self.unions.values() if name in union.ports]
         need = min(union.reads_from(name, self._restarts_from(union)) for union in using)
-        reserve = max(union.outlet.reserve for union in using) + self.usual_job.highest + self.settings.hop
+        reserve = max(union.outlet.reserve + union.own_time for union in using) + self.settings.hop
         return Ack(need, reserve)
 
     def _restarts_from(self, union: SUnion) -> int:
@@ -290,7 +291,7 @@ class Replica:
             if union.fold is not None:
                 yield from union.fold.forget(min(union.outlet.frontier, union.outlet.lowest_need))
 
-    def _give_up(self) -> Iterator[Effect]:
+    def _give_up(self, now: float) -> Iterator[Effect]:
         """D71: what can never be made stable is a gap for those behind it too, and nothing is waited for that only it needs."""
         gone = False
         for stream, union in self.unions.items():
@@ -298,7 +299,7 @@ class Replica:
                 gone = True
                 yield from self.comparisons[stream].made(union.outlet.frontier, LOST.hash)
                 yield Keep(stream, union.outlet.frontier, (LOST,))
-                yield from union.outlet.give_stable([LOST])
+                yield from union.outlet.give_stable([LOST], now=now)
         for name, port in self.ports.items() if gone else ():
             port.skip(min(self._oldest_read(name)))
 
@@ -309,8 +310,10 @@ class Replica:
 
     @property
     def fresh(self) -> bool:
-        """Whether it can answer in time while it corrects: a job for a bucket takes less time than a bucket does."""
-        return self.usual_job.highest < self.settings.bucket
+        """Whether it can answer in time while it corrects: the bound has room for what it and those behind it take."""
+        return all(
+            u.own_time + self.settings.hop + u.outlet.reserve < self.settings.bound for u in self.unions.values()
+        )
 
     def _take_turns(self, now: float) -> Iterator[Effect]:
         waiting = any(union.processing and union.can_be_stable for union in self.unions.values())

@@ -51,8 +51,8 @@ class SUnion:
     monitor: Monitor
     usual_job: Usual
     """Of the replica: what a job for one bucket takes."""
-    usual_wait: Usual = field(default_factory=Usual)
-    """From when a bucket is first heard of to when all inputs have it."""
+    usual_waits: dict[str, Usual] = field(init=False)
+    """By input: from when a bucket is first heard of there to when all inputs have it."""
     begun: bool = True
     """Whether it is known where it begins; until then nothing is computed."""
     fold: Fold | None = field(init=False)
@@ -67,6 +67,7 @@ class SUnion:
     def __post_init__(self) -> None:
         every = self.settings.snapshot_every
         self.fold = Fold(self.spec.stream, every, MOST_BUCKETS) if self.spec.folds else None
+        self.usual_waits = {name: Usual() for name in self.ports}
 
     # Stable
 
@@ -98,45 +99,55 @@ class SUnion:
 
     def learn(self, bucket: int, now: float) -> None:
         """How long it waited, where nothing held it up."""
-        origin = self.origin(bucket)
-        if origin is not None and not self.processing:
-            self.usual_wait.learn(now - origin)
+        if not self.processing:
+            for name, port in self.ports.items():
+                if bucket in port.origin:
+                    self.usual_waits[name].learn(now - port.origin[bucket])
 
     # Tentative
 
     def tentative_range(self, now: float) -> tuple[int, int] | None:
         """The next buckets that must not be waited for any longer, if there are any: one job for all that follow one another."""
-        policy, begin = self._policy(now), None
+        new = self._new_buckets()
+        if not new:
+            return None
+        policy, begin, final = self._policy(now), None, self.stable_range[1]
         if policy is Policy.SUSPEND:
             return None
-        new = self._new_buckets()
         for bucket in new:
-            if not self._due(bucket, policy, now):
+            if not self._due(bucket, policy, final, now):
                 if begin is not None:
                     return begin, bucket
             elif begin is None:
                 begin = bucket
         return None if begin is None else (begin, new.stop)
 
-    def _due(self, bucket: int, policy: Policy, now: float) -> bool:
-        if self.stable_range[1] > bucket or self.blocked(bucket) or not self.allowed(bucket):
-            return False
+    def _due(self, bucket: int, policy: Policy, final: int, now: float) -> bool:
+        """`final`: the first bucket that is not in the next stable job."""
         deadline = self._deadline(bucket)
         if deadline is None:
             return False
-        return now >= deadline or (policy is Policy.PROCESS and self._all_that_will_come(bucket, now))
+        # When its time is over, also what is about to be made stable: a job that corrects many buckets may take too long.
+        if now < deadline and (policy is not Policy.PROCESS or bucket < final or not self._all_is_there(bucket, now)):
+            return False
+        return not self.blocked(bucket) and self.allowed(bucket)
 
     def next_deadline(self, now: float) -> float:
         times = [self._deadline(bucket) for bucket in self._new_buckets()]
         return min((time for time in times if time is not None and time > now), default=float("inf"))
 
-    def held(self, origin: float, now: float) -> float:
+    def held(self, ready_at: float, now: float) -> float:
         """How much later than usual it is."""
-        return max(0.0, now - origin - self.usual_wait.value - self.usual_job.value)
+        return max(0.0, now - ready_at - self.usual_job.value)
 
-    def origin(self, bucket: int) -> float | None:
-        """When the bucket was first heard of on any input."""
-        return min((p.origin[bucket] for p in self.ports.values() if bucket in p.origin), default=None)
+    def ready_at(self, bucket: int) -> float | None:
+        """When all inputs usually have the bucket, judged by those that it has been heard of on: one that usually comes later than the
+        others tells so much more. What it was held back before counts."""
+        return self._usually_ready({name: port.origin.get(bucket) for name, port in self.ports.items()})
+
+    def _usually_ready(self, heard: Mapping[str, float | None]) -> float | None:
+        ready = [time + self.usual_waits[name].value for name, time in heard.items() if time is not None]
+        return min(ready, default=None)
 
     def coverage(self, bucket: int) -> Coverage:
         return together(
@@ -182,26 +193,35 @@ class SUnion:
         coverage = self.coverage(bucket)
         return all(constraint.allows(coverage) for constraint in self.spec.constraints)
 
-    def _all_that_will_come(self, bucket: int, now: float) -> bool:
+    def _all_is_there(self, bucket: int, now: float) -> bool:
         """Whether every input has closed the bucket in some version, or has failed; the first bucket of a failure waits for those
-        that have failed too, as they may come back."""
+        that have failed too, as they may come back. What all inputs have stable is not guessed before it must be, unless a guess
+        went before it: it only waits for its turn."""
+        if not self.processing and all(bucket < port.frontier for port in self.ports.values()):
+            return False
         return all(
             port.closed(bucket) or (self.processing and self._cut_off(port, now)) for port in self.ports.values()
         )
 
     def _deadline(self, bucket: int) -> float | None:
-        """D37: the time runs from when the bucket was first heard of on any input, and counts what it was held before.
+        """D37: the time runs from when the bucket is heard of on any input, and counts what it was held before.
 
         The bound holds at any depth: what this node and those behind it need for their own work is set aside.
         """
-        origin = self.origin(bucket)
-        if origin is None:
+        ready = self.ready_at(bucket)
+        if ready is None:
             return None
-        reserve = self.usual_job.highest + self.settings.hop + self.outlet.reserve
-        longest = self.settings.bound - reserve
+        latest = ready + self.settings.bound - self.own_time - self.settings.hop - self.outlet.reserve
         if self.settings.share is not None:
-            longest = min(longest, self.settings.share)
-        return origin + self.usual_wait.value + longest
+            here = self._usually_ready({name: port.arrived.get(bucket) for name, port in self.ports.items()})
+            latest = min(latest, (here or ready) + self.settings.share)
+        return latest
+
+    @property
+    def own_time(self) -> float:
+        """What a bucket's job takes; where jobs are longer than buckets, it waits for the one before as well."""
+        longest = self.usual_job.highest
+        return 2 * longest if longest > self.settings.bucket else longest
 
     # States
 

@@ -78,7 +78,7 @@ def _input(port: Port, monitor: Monitor, now: float) -> Iterator[str]:
 def _next_bucket(union: SUnion, now: float) -> Iterator[str]:
     bucket = max(union.outlet.frontier, union.outlet.newest + 1)
     missing = [name for name, port in union.ports.items() if port.best(bucket) is None]
-    if not missing or union.origin(bucket) is None:
+    if not missing or union.ready_at(bucket) is None:
         return
     if union.blocked(bucket):
         yield f"bucket {bucket} is blocked: it cannot be computed without {' and '.join(missing)}"

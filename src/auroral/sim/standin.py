@@ -40,38 +40,60 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Query:
+    """A fragment with one output, or two: `side` is computed by the same replicas from some of the same inputs."""
+
     name: str
     kind: Kind
     inputs: tuple[str, ...]
     horizon: int = 1
+    side: Query | None = None
 
     @property
     def stream(self) -> str:
         return f"{self.name}.out"
 
-    def output(self, readers: tuple[str, ...]) -> OutputSpec:
+    @property
+    def parts(self) -> tuple[Query, ...]:
+        return (self,) if self.side is None else (self, self.side)
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        return tuple(part.stream for part in self.parts)
+
+    @property
+    def outputs(self) -> tuple[OutputSpec, ...]:
+        """Without readers: who reads them is the scenario's."""
+        return tuple(part._output() for part in self.parts)
+
+    def _output(self) -> OutputSpec:
         groups = [{name} for name in self.inputs] if self.kind is Kind.JOIN else [set(self.inputs)]
         required = tuple(frozenset(group) for group in groups)
         folds = self.kind is Kind.FOLD
-        return OutputSpec(self.stream, dict.fromkeys(self.inputs, self.horizon), required, readers, folds=folds)
+        return OutputSpec(self.stream, dict.fromkeys(self.inputs, self.horizon), required, (), folds=folds)
 
     def evaluate(self, asked: Evaluate) -> Evaluated:
-        buckets = range(asked.begin, asked.end)
-        if self.kind is not Kind.FOLD:
-            made = tuple(content(self.bucket(asked.view, bucket)) for bucket in buckets)
-            return Evaluated(asked.job, {self.stream: made})
+        contents, states = {}, {}
+        for part in self.parts:
+            if part.stream not in asked.outputs:
+                continue
+            if part.kind is Kind.FOLD:
+                contents[part.stream], states[part.stream] = part._folded(asked)
+            else:
+                buckets = range(asked.begin, asked.end)
+                contents[part.stream] = tuple(content(part.bucket(asked.view, bucket)) for bucket in buckets)
+        return Evaluated(asked.job, contents, states)
+
+    def _folded(self, asked: Evaluate) -> tuple[tuple[Content, ...], Content]:
         found, before = {}, asked.states.get(self.stream, Snapshot(0, None))
         state = 0 if before.state is None else before.state.hash
         for bucket in range(before.bucket, asked.end):
             state = fingerprint(state, *self.bucket(asked.view, bucket))
             found[bucket] = content((state,))
-        return Evaluated(asked.job, {self.stream: tuple(found[b] for b in buckets)}, {self.stream: Content(state, 1)})
+        return tuple(found[bucket] for bucket in range(asked.begin, asked.end)), Content(state, 1)
 
     def bucket(self, view: Mapping[str, Mapping[int, Content]], bucket: int) -> tuple[int, ...]:
         match self.kind:
-            case Kind.UNION:
-                return tuple(sorted(row for name in self.inputs for row in _rows(view[name], bucket)))
-            case Kind.FOLD:
+            case Kind.UNION | Kind.FOLD:
                 return tuple(sorted(row for name in self.inputs for row in _rows(view[name], bucket)))
             case Kind.FILTER:
                 return tuple(row for name in self.inputs for row in _rows(view[name], bucket) if row % 3)
