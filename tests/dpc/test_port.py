@@ -108,3 +108,14 @@ def test_silence_is_a_failure_and_boundaries_without_rows_are_none():
     assert not found.failed(healthy, 9.5 + 1.5)
     assert found.failed(healthy, 9.5 + 1.6)
     assert found.failed({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABLE)}, 9.6)
+
+
+def test_one_that_is_blocked_is_read_for_the_stable_buckets_that_it_has():
+    """D68, D81: who came back with nothing would stay mute until its producer's failure ends."""
+    found = Port("s", ("a",), SETTINGS, ("x",), resuming=True)
+    (sent,) = found.switch({"a": Offer(State.FAILURE, frontier=9)})
+    assert sent == Send("a", Subscribe("s", 1, Lane.CORRECT, None, False))
+    all_of(found.take_stable(stable(5, 15, 16, 17, 18), 1.0))
+    assert found.frontier == 9
+    ended = all_of(found.switch({"a": Offer(State.FAILURE, frontier=9)}))
+    assert not [effect for effect in ended if isinstance(effect.message, Subscribe)], "there is no more for now"

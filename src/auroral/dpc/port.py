@@ -53,11 +53,8 @@ class Port:
     # What is read from whom
 
     def switch(self, offers: Mapping[str, Offer]) -> Iterator[Effect]:
-        """Read from the replicas that the table says. One that does not have the next bucket any more is of no use."""
-        offers = {
-            producer: replace(offer, state=State.FAILURE) if self._lacks(offer) else offer
-            for producer, offer in offers.items()
-        }
+        """Read from the replicas that the table says."""
+        offers = {producer: replace(offer, state=self._counts_as(offer)) for producer, offer in offers.items()}
         found: Choice = choose(self.curr, self.bck, offers)
         self.curr, self.bck = found.curr, found.bck
         wanted = self._wanted()
@@ -68,8 +65,13 @@ class Port:
             if self.lanes.get(producer) is not lane and offers[producer].state is not State.FAILURE:
                 yield self._subscribe(producer, lane)
 
-    def _lacks(self, offer: Offer) -> bool:
-        return not self.resuming and offer.kept_from > self.frontier
+    def _counts_as(self, offer: Offer) -> State:
+        """One that does not have the next bucket any more is of no use; one that nothing new comes from may have more stable ones to
+        give all the same."""
+        if not self.resuming and offer.kept_from > self.frontier:
+            return State.FAILURE
+        has_more = offer.state is State.FAILURE and offer.frontier > self.frontier
+        return State.STABILIZATION if has_more else offer.state
 
     def _wanted(self) -> dict[str, Lane]:
         # Only one can say where to begin.

@@ -32,7 +32,7 @@ def nothing_is_hoarded(run: Run) -> Iterator[str]:
         for (name, stream), outlet in moment.outlets.items():
             needs = [_need(before, moment, name, stream, reader) for reader in readers[stream]]
             known = [need for need in needs if need is not None]
-            if len(known) == len(needs) and outlet.kept_from < min(known, default=0):
+            if outlet.kept and len(known) == len(needs) and outlet.kept_from < min(known, default=0):
                 yield (
                     f"{name}: {stream} is kept from {outlet.kept_from} on at {moment.at:.2f} s; nobody needs anything "
                     f"before {min(known)}"
