@@ -25,6 +25,7 @@ from auroral.sim.invariants.stable import (
     tentative_is_corrected,
 )
 from auroral.sim.invariants.tentative import coverage_is_right, tentative_is_right, views_are_right
+from auroral.sim.invariants.tuples import tuples_are_right
 from auroral.sim.record import Run
 
 Invariant = Callable[[Run], Iterator[str]]
@@ -35,6 +36,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     all_is_corrected,
     tentative_is_corrected,
     every_row_is_accounted_for,
+    tuples_are_right,
     views_are_right,
     tentative_is_right,
     coverage_is_right,
