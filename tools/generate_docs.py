@@ -9,7 +9,7 @@ import argparse
 import difflib
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -54,7 +54,55 @@ def functions() -> str:
     return "\n".join(["| function | gives |", "|---|---|", *rows]) + "\n"
 
 
-GENERATORS: Mapping[str, Callable[[], str]] = {"boxes": boxes, "commands": commands, "functions": functions}
+def faults() -> str:
+    from auroral.sim.faults import VERBS
+
+    rows = [f"| `{name}` | {verb.meaning} | {f'`{verb.end}`' if verb.end else ''} |" for name, verb in VERBS.items()]
+    return "\n".join(["| verb | what happens | until |", "|---|---|---|", *rows]) + "\n"
+
+
+def invariants() -> str:
+    from auroral.sim.invariants import INVARIANTS
+
+    rows = [f"| `{check.__name__}` | {' '.join((check.__doc__ or '').split())} |" for check in INVARIANTS]
+    return "\n".join(["| guarantee | what must hold |", "|---|---|", *rows]) + "\n"
+
+
+def switching() -> str:
+    from auroral.dpc.switching import ANY_BCK, TABLE_4_2, TABLE_4_3, Row
+
+    def states(given: Iterable[object]) -> str:
+        return ", ".join("none" if state is None else str(state) for state in sorted(given, key=_none_first))
+
+    def others(row: Row) -> str:
+        some = [] if row.some is None else [f"some r {row.some}"]
+        return ", ".join([*some, *(f"none {state}" for state in sorted(row.without))])
+
+    parts = []
+    for title, table in (("Table 4.2", TABLE_4_2), ("Table 4.3", TABLE_4_3)):
+        rows = [
+            f"| {row.number} | {states(row.curr)} | {'any' if row.bck == ANY_BCK else states(row.bck)} | {others(row)} | "
+            f"{row.action.value} |"
+            for row in table
+        ]
+        parts.append(
+            "\n".join([f"**{title}**", "", "| row | Curr | Bck | others | action |", "|---|---|---|---|---|", *rows])
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+def _none_first(state: object) -> int:
+    return -1 if state is None else int(str(getattr(state, "value", 0)))
+
+
+GENERATORS: Mapping[str, Callable[[], str]] = {
+    "boxes": boxes,
+    "commands": commands,
+    "faults": faults,
+    "functions": functions,
+    "invariants": invariants,
+    "switching": switching,
+}
 
 
 def pages() -> list[Path]:

@@ -146,3 +146,14 @@ def test_a_replica_that_failed_gives_what_it_has_all_the_same():
     ]
     all_of(found.take_stable(stable(0, 10, 11, 12), 1.2))
     assert all_of(found.switch(further, 1.3)) == []
+
+
+def test_one_that_is_blocked_is_read_for_the_stable_buckets_that_it_has():
+    """D68, D81: who came back with nothing would stay mute until its producer's failure ends."""
+    found = Port("s", ("a",), SETTINGS, ("x",), resuming=True)
+    (sent,) = found.switch({"a": Offer(State.FAILURE, frontier=9)}, 0.5)
+    assert sent == Send("a", Subscribe("s", 1, Lane.CORRECT, None, False))
+    all_of(found.take_stable(stable(5, 15, 16, 17, 18), 1.0))
+    assert found.frontier == 9
+    ended = all_of(found.switch({"a": Offer(State.FAILURE, frontier=9)}, 1.1))
+    assert not [effect for effect in ended if isinstance(effect.message, Subscribe)], "there is no more for now"

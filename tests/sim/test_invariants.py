@@ -75,6 +75,11 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
         lambda run: rows_read(run, lambda one: [(one[0], one[1] + (one[0] == 9))]),
         lambda run: rows_read(run, lambda one: [] if one[0] == 9 else [one]),
     ],
+    "tuples_are_right": [
+        lambda run: given(run, lambda all_: all_[1:]),
+        lambda run: given(run, without_stable_from(22)),
+        lambda run: given(run, lambda all_: [all_[0]._replace(content=content((1,))), *all_[1:]]),
+    ],
     "views_are_right": [lambda run: replace(run, wrong_views=[(12.0, "u@ua", "s", 3)])],
     "tentative_is_right": [lambda run: changed(run, "given", gaps=None)],
     "coverage_is_right": [

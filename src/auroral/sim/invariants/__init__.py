@@ -27,6 +27,7 @@ from auroral.sim.invariants.stable import (
     tentative_is_corrected,
 )
 from auroral.sim.invariants.tentative import coverage_is_right, tentative_is_right, views_are_right
+from auroral.sim.invariants.tuples import tuples_are_right
 from auroral.sim.record import Run
 
 Invariant = Callable[[Run], Iterator[str]]
@@ -39,6 +40,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     every_row_is_accounted_for,
     nothing_is_lost_unless_so_set,
     replicas_agree,
+    tuples_are_right,
     views_are_right,
     tentative_is_right,
     coverage_is_right,

@@ -22,7 +22,7 @@ def settled(scenario: Scenario) -> float:
 
 def lateness(run: Run, stream: str) -> Iterator[tuple[float, bool]]:
     """Of each bucket, how much later than usual it or a newer one came in any version, and whether nothing could come for a while:
-    then the time counts from when something could again, a bucket later."""
+    then the time counts from when something could again, a bucket and the usual time later."""
     settings = run.scenario.settings
     gaps = list(without(run.trees[stream]))
     for bucket, at in enumerate(_first_times(run, stream, newer=True)):
@@ -32,7 +32,7 @@ def lateness(run: Run, stream: str) -> Iterator[tuple[float, bool]]:
         for begin, end in gaps:
             if ends and begin < max(ends) + settings.bound + settings.bucket:
                 ends.append(end)
-        yield (at - max(due, max(ends) + settings.bucket), True) if ends else (at - due, False)
+        yield (at - max(due, max(ends) + settings.bucket + run.usual[stream]), True) if ends else (at - due, False)
 
 
 def _first_times(run: Run, stream: str, newer: bool) -> list[float]:
