@@ -132,7 +132,7 @@ def test_who_delays_holds_every_bucket_and_who_processes_only_the_first():
 
 def test_a_share_of_the_bound_for_each_node():
     """D42: less is held back, and more is tentative."""
-    whole, divided = (simulate(chain("at 5s silence t; at 7s resume t", share=share)) for share in (None, 0.5))
+    whole, divided = (simulate(chain("at 5s silence t; at 7s resume t", share=share)) for share in (None, 1.0))
     assert whole.tentative == 0 < divided.tentative
     assert not divided.violations
     assert divided.worst_delay < 0.7

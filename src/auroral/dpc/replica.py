@@ -273,8 +273,10 @@ class Replica:
 
     def _ack(self, name: str) -> Ack:
         using = [union for union in self.unions.values() if name in union.ports]
-        need = min(union.reads_from(name, self._restarts_from(union)) for union in using)
-        reserve = max(union.outlet.reserve for union in using) + self.usual_job.highest + self.settings.hop
+        # An input that no output reads is not held up.
+        unread = self.ports[name].frontier
+        need = min((union.reads_from(name, self._restarts_from(union)) for union in using), default=unread)
+        reserve = max((u.outlet.reserve for u in using), default=0.0) + self.usual_job.highest + self.settings.hop
         return Ack(need, reserve)
 
     def _restarts_from(self, union: SUnion) -> int:
@@ -284,7 +286,7 @@ class Replica:
     def _forget(self) -> Iterator[Effect]:
         for name, port in self.ports.items():
             if not port.resuming:
-                port.forget(min(self._oldest_read(name)))
+                port.forget(self._oldest_read(name))
         for union in self.unions.values():
             yield from union.outlet.forget()
             if union.fold is not None:
@@ -300,10 +302,12 @@ class Replica:
                 yield Keep(stream, union.outlet.frontier, (LOST,))
                 yield from union.outlet.give_stable([LOST])
         for name, port in self.ports.items() if gone else ():
-            port.skip(min(self._oldest_read(name)))
+            port.skip(self._oldest_read(name))
 
-    def _oldest_read(self, name: str) -> list[int]:
-        return [u.reads_from(name, u.outlet.frontier) for u in self.unions.values() if name in u.ports]
+    def _oldest_read(self, name: str) -> int:
+        using = [union for union in self.unions.values() if name in union.ports]
+        unread = self.ports[name].frontier
+        return min((union.reads_from(name, union.outlet.frontier) for union in using), default=unread)
 
     # Taking turns
 

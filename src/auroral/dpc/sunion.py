@@ -109,14 +109,13 @@ class SUnion:
         policy, begin = self._policy(now), None
         if policy is Policy.SUSPEND:
             return None
-        new = self._new_buckets()
-        for bucket in new:
-            if not self._due(bucket, policy, now):
-                if begin is not None:
-                    return begin, bucket
-            elif begin is None:
-                begin = bucket
-        return None if begin is None else (begin, new.stop)
+        end = 0
+        for bucket in self._new_buckets():
+            if begin is not None and bucket != end:
+                break
+            if self._due(bucket, policy, now):
+                begin, end = bucket if begin is None else begin, bucket + 1
+        return None if begin is None else (begin, end)
 
     def _due(self, bucket: int, policy: Policy, now: float) -> bool:
         if self.stable_range[1] > bucket or self.blocked(bucket) or not self.allowed(bucket):
@@ -127,6 +126,8 @@ class SUnion:
         return now >= deadline or (policy is Policy.PROCESS and self._all_that_will_come(bucket, now))
 
     def next_deadline(self, now: float) -> float:
+        if self.settings.bound == float("inf"):
+            return float("inf")
         times = [self._deadline(bucket) for bucket in self._new_buckets()]
         return min((time for time in times if time is not None and time > now), default=float("inf"))
 
@@ -168,9 +169,10 @@ class SUnion:
         lasted = 0.0 if self.failing_since is None else now - self.failing_since
         return Policy.DELAY if lasted < WORTH_DELAYING * self.settings.bound else Policy.PROCESS
 
-    def _new_buckets(self) -> range:
-        highest = max((max(port.origin, default=-1) for port in self.ports.values()), default=-1)
-        return range(max(self.outlet.frontier, self.outlet.newest + 1), highest + 1)
+    def _new_buckets(self) -> list[int]:
+        """Those that were heard of: there may be many between two of them."""
+        first = max(self.outlet.frontier, self.outlet.newest + 1)
+        return sorted({bucket for port in self.ports.values() for bucket in port.origin if bucket >= first})
 
     def blocked(self, bucket: int) -> bool:
         """Missing is not empty: a join has nothing to say without one of its sides (D44)."""
