@@ -18,6 +18,7 @@ from auroral.dpc.settings import WORTH_DELAYING, Policy, Settings
 from auroral.dpc.states import State
 from auroral.dpc.usual import Usual
 from auroral.dpc.values import Content
+from auroral.dpc.versions import Versions
 
 MOST_BUCKETS = 32
 """In one job that corrects."""
@@ -53,6 +54,7 @@ class SUnion:
     """Of the replica: what a job for one bucket takes."""
     usual_wait: Usual = field(default_factory=Usual)
     """From when a bucket is first heard of to when all inputs have it."""
+    versions: Versions = field(default_factory=Versions)
     begun: bool = True
     """Whether it is known where it begins; until then nothing is computed."""
     fold: Fold | None = field(init=False)
@@ -74,7 +76,9 @@ class SUnion:
     def stable_range(self) -> tuple[int, int]:
         """The next buckets that can be made stable by one job; empty where there are none."""
         begin = self.outlet.frontier
-        end = min(begin + MOST_BUCKETS, self.outlet.room, *(port.frontier for port in self.ports.values()))
+        plan = self.versions.plan
+        most = min(begin + MOST_BUCKETS, self.outlet.room, plan.limit, plan.end(begin))
+        end = min(most, *(port.frontier for port in self.ports.values()))
         return begin, next((bucket for bucket in range(begin, end) if self._lost(bucket)), end)
 
     @property

@@ -11,22 +11,16 @@ from typing import Protocol
 
 from auroral.dpc.events import (
     Cancel,
-    Deliver,
+    Changed,
     Disconnected,
-    DropStates,
     Effect,
     Evaluate,
     Evaluated,
     Event,
-    Keep,
-    Miss,
     Pause,
     Received,
     Report,
-    SaveState,
     Send,
-    Started,
-    Truncate,
     WakeAt,
     Woken,
 )
@@ -104,7 +98,7 @@ class World:
         self.lives[name] = self.lives.get(name, 0) + 1
         self.started[name] = self.now
         self.wakes.pop(name, None)
-        self.tell(name, Started(self.disks.of(name), self.disks.states_of(name)))
+        self.tell(name, self.disks.started(name))
 
     def crash(self, host: str) -> None:
         for name in [name for name, where in self.hosts.items() if where == host and name in self.cores]:
@@ -139,10 +133,10 @@ class World:
                 self.at(self.now + self.job_seconds(effect), lambda: self._evaluated(name, life, result))
             case Cancel(job):
                 self.cancelled.add((name, life, job))
-            case Deliver() | Miss() | Keep() | Truncate() | SaveState() | DropStates():
-                self.disks.carry_out(name, effect)
-            case Pause() | Report():
+            case Pause() | Report() | Changed():
                 pass
+            case _:
+                self.disks.carry_out(name, effect)
 
     def _wake(self, name: str, time: float, life: int) -> None:
         if self.wakes.get(name) == time and self.lives[name] == life:

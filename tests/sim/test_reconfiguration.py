@@ -1,0 +1,69 @@
+"""A query is changed while it runs and nodes fail: every bucket is of one version, the same everywhere (X9, L58)."""
+
+from __future__ import annotations
+
+import pytest
+
+from auroral.dpc.events import Changed, Evaluate, Evaluated, Propose
+from auroral.dpc.reconfiguration import Reconfiguration
+from auroral.dpc.replica import Replica
+from auroral.dpc.values import Content
+from auroral.sim.invariants import Run, _delivering, stable_in_order
+from auroral.sim.scenario import Stage
+from auroral.sim.standin import content
+from sim.diagrams import chain
+
+pytestmark = pytest.mark.slow
+
+SCHEDULES = {
+    "no failure": "",
+    "a replica is away when it is wanted": "at 8s crash wa; at 16s restart wa",
+    "a replica crashes when it has promised": "at 10.1s crash wa; at 14s restart wa",
+    "a replica is cut off from the catalog": "at 9s cut wa; at 20s heal wa",
+    "both replicas come back": "at 9.5s crash wa; at 10.5s crash wb; at 12s restart wa; at 12.5s restart wb",
+    "an input is away": "at 8s silence t; at 18s resume t",
+    "the catalog crashes": "",
+}
+
+
+def changed(made: Content) -> Content:
+    return content((7, *made.rows))
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_every_bucket_is_of_one_version(name):
+    stage = Stage(chain(SCHEDULES[name], seconds=40))
+    world, scenario = stage.world, stage.scenario
+    right = world.evaluation
+
+    def evaluate(core: str, job: Evaluate) -> Evaluated:
+        made = right[core](job)
+        return (
+            made
+            if job.version == 0
+            else Evaluated(job.job, {s: tuple(map(changed, c)) for s, c in made.contents.items()})
+        )
+
+    replicas = scenario.names("w.out")
+    world.evaluation = {**right, **{core: (lambda job, core=core: evaluate(core, job)) for core in replicas}}  # type: ignore[misc]
+    run, changes = Run(stage, {}, {}), []
+    world.watchers += [_delivering(run), lambda now, core, e: changes.append(e) if isinstance(e, Changed) else None]
+    world.start("catalog", Reconfiguration(replicas, scenario.settings), "k")
+    world.at(10.0, lambda: world.tell("catalog", Propose()))
+    if name == "the catalog crashes":
+        world.at(10.01, lambda: world.crash("k"))
+        world.at(13.0, lambda: world.start("catalog", Reconfiguration(replicas, scenario.settings), "k"))
+    world.run(70)
+
+    (change,) = changes
+    assert change.version == 1 and 20 < change.at < 75
+    expected = scenario.expected()["w.out"]
+    wanted = [one if bucket < change.at else changed(one) for bucket, one in enumerate(expected)]
+    given = [one.content for one in run.deliveries["w.out"] if one.stable]
+    assert given == wanted
+    assert not list(stable_in_order(run))
+    for core in replicas:
+        found = world.cores[core]
+        assert isinstance(found, Replica) and found.versions.plan.starts == (0, change.at)
+        assert found.outlets["w.out"].frontier == scenario.buckets
+    assert not [r for _, _, r in run.reports if r.kind == "diverged"]
