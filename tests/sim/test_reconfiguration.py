@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from auroral.dpc.events import Changed, Evaluate, Evaluated, Propose
+from auroral.dpc.events import Changed, Effect, Evaluate, Evaluated, Propose
 from auroral.dpc.reconfiguration import Reconfiguration
 from auroral.dpc.replica import Replica
 from auroral.dpc.values import Content
@@ -22,7 +22,8 @@ SCHEDULES = {
     "a replica is cut off from the catalog": "at 9s cut wa; at 20s heal wa",
     "both replicas come back": "at 9.5s crash wa; at 10.5s crash wb; at 12s restart wa; at 12.5s restart wb",
     "an input is away": "at 8s silence t; at 18s resume t",
-    "the catalog crashes": "",
+    "the catalog crashes when it has asked": "",
+    "the catalog crashes when it has decided": "",
 }
 
 
@@ -47,12 +48,26 @@ def test_every_bucket_is_of_one_version(name):
     replicas = scenario.names("w.out")
     world.evaluation = {**right, **{core: (lambda job, core=core: evaluate(core, job)) for core in replicas}}  # type: ignore[misc]
     run, changes = Run(stage, {}, {}), []
-    world.watchers += [_delivering(run), lambda now, core, e: changes.append(e) if isinstance(e, Changed) else None]
-    world.start("catalog", Reconfiguration(replicas, scenario.settings), "k")
+
+    def start() -> None:
+        world.start("catalog", Reconfiguration(replicas, scenario.settings), "k")
+
+    def crash(now: float, then: float) -> None:
+        """Nothing that is under way arrives."""
+        world.at(now, lambda: world.crash("k"))
+        world.at(then, start)
+
+    def watch(now: float, core: str, effect: Effect) -> None:
+        if isinstance(effect, Changed):
+            changes.append(effect)
+            if name == "the catalog crashes when it has decided":
+                crash(now, now + 8)
+
+    world.watchers += [_delivering(run), watch]
+    start()
     world.at(10.0, lambda: world.tell("catalog", Propose()))
-    if name == "the catalog crashes":
-        world.at(10.01, lambda: world.crash("k"))
-        world.at(13.0, lambda: world.start("catalog", Reconfiguration(replicas, scenario.settings), "k"))
+    if name == "the catalog crashes when it has asked":
+        crash(10.01, 13.0)
     world.run(70)
 
     (change,) = changes
