@@ -25,7 +25,7 @@ def run() -> Run:
 
 @pytest.fixture(scope="module")
 def taking_turns() -> Run:
-    return observed(pair("at 10s silence t; at 17s resume t", job=0.6))
+    return observed(pair("at 10s silence t; at 17s resume t", job=0.9))
 
 
 def given(run: Run, change: Callable[[list[Delivery]], list[Delivery]]) -> Run:
@@ -74,6 +74,10 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
     "every_row_is_accounted_for": [
         lambda run: rows_read(run, lambda one: [(one[0], one[1] + (one[0] == 9))]),
         lambda run: rows_read(run, lambda one: [] if one[0] == 9 else [one]),
+    ],
+    "nothing_is_lost_unless_so_set": [lambda run: replace(run, reports=[(12.0, "client", Report("gap", "w.out", 3))])],
+    "replicas_agree": [
+        lambda run: replace(run, reports=[(12.0, "u@ua", Report("diverged", "u.out", detail="u@ua and u@ub"))])
     ],
     "tuples_are_right": [
         lambda run: given(run, lambda all_: all_[1:]),
@@ -134,7 +138,7 @@ def test_it_is_found_broken(run, name, number):
 
 def test_replicas_that_all_correct_at_once_are_found(taking_turns):
     (check,) = (check for check in INVARIANTS if check.__name__ == "one_keeps_answering")
-    both = [Correction(20.0, 21.0, "w@wa"), Correction(20.5, 21.5, "w@wb")]
+    both = [Correction(20.0, 21.0, "w@wa", False), Correction(20.5, 21.5, "w@wb", False)]
     assert list(check(replace(taking_turns, corrections=both)))
-    after_each_other = [Correction(20.0, 20.4, "w@wa"), Correction(20.5, 21.5, "w@wb")]
+    after_each_other = [Correction(20.0, 20.4, "w@wa", False), Correction(20.5, 21.5, "w@wb", False)]
     assert not list(check(replace(taking_turns, corrections=after_each_other)))

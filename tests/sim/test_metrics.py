@@ -17,14 +17,19 @@ pytestmark = pytest.mark.slow
 
 
 def test_metrics_agree_with_the_trace():
-    stage = Stage(chain("at 5s silence t; at 15s resume t; at 25s crash wa; at 30s restart wa", seconds=40))
+    stage = Stage(
+        chain(
+            "at 5s silence t; at 15s resume t; at 25.5s unplug wa; at 30s restart wa; at 37.5s unplug wb; at 40s restart wb",
+            seconds=50,
+        )
+    )
     metrics = Metrics(0.5)
     stage.world.observers.append(
         lambda now, core, event, effects: metrics.saw(now, event, effects) if core == CLIENT else None
     )
     run = Run(stage, {}, {})
     Recorder(run)
-    stage.world.run(45)
+    stage.world.run(55)
     given = run.deliveries["w.out"]
     found = metrics.diagram
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from auroral.dpc.events import Effect, Send
+from auroral.dpc.switching import Lane
+from auroral.dpc.values import Subscribe
 from auroral.sim.simulate import observed, simulate
 from auroral.sim.stage import Stage
 from sim.scenarios import chain
@@ -46,3 +49,19 @@ def test_with_disks_sources_keep_less_while_a_client_is_away():
         return len(stage.world.cores["s@s"].outlet.kept)
 
     assert kept("") > 40 and kept("ufw") < 15
+
+
+def test_however_little_counts_as_a_long_replay_nothing_breaks():
+    """D35: lanes change with every bucket that is missed."""
+    hard = "at 5s silence t; at 10s crash fa; at 13s restart fa; at 15s resume t; at 17s cut wb; at 20s heal wb; at 22s cut c; at 25s heal c"
+    stage, asked = Stage(chain(hard, long_replay=0.4)), set()
+
+    def watch(now: float, core: str, effect: Effect) -> None:
+        if isinstance(effect, Send) and isinstance(effect.message, Subscribe):
+            asked.add(effect.message.lane)
+
+    stage.world.watchers.append(watch)
+    stage.world.run(60)
+    assert asked == set(Lane)
+    outcome = simulate(chain(hard, long_replay=0.4))
+    assert not outcome.violations, str(outcome)

@@ -173,7 +173,11 @@ def test_a_broken_protocol_is_found(name, monkeypatch):
     """A simulator that catches nothing proves nothing."""
     owner, method, instead = BROKEN[name]
     monkeypatch.setattr(owner, method, instead)
-    assert simulate(chain(HARD)).violations
+    try:
+        assert simulate(chain(HARD)).violations
+    except AssertionError as error:
+        # What a core itself finds wrong counts as well.
+        assert "for a stable bucket" in str(error)
 
 
 def test_a_failing_schedule_is_made_short(monkeypatch):

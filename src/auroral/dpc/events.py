@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from auroral.dpc.values import Content, Message, Snapshot
+from auroral.dpc.versions import NO_CHANGE, Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,15 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
+class Decide:
+    """To disk: what is decided of the versions of a query, whether another one is wanted, and the last attempt at it."""
+
+    starts: tuple[int, ...]
+    wanted: bool
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
 class Started:
     """The core begins to live, with what was kept of its earlier lives, by stream: a source's log, outputs of a replica that were
     written to disk, the first bucket that a client was not given stable."""
@@ -28,6 +38,10 @@ class Started:
     kept: Mapping[str, Kept] = field(default_factory=dict)
     states: Mapping[str, Snapshot] = field(default_factory=dict)
     """The oldest snapshot that was kept of each fold."""
+    plan: Plan = NO_CHANGE
+    """The versions of the query that a replica knew of, and what it promised. Unlike the rest it is never lost: a node that has no
+    disk asks the catalog for it before it starts a core."""
+    decided: Decide | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +89,12 @@ class Logged:
     closed: bool
 
 
-Event = Started | Woken | Received | Disconnected | Evaluated | Failed | Logged
+@dataclass(frozen=True, slots=True)
+class Propose:
+    """Somebody wants another version of the query."""
+
+
+Event = Started | Woken | Received | Disconnected | Evaluated | Failed | Logged | Propose
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +121,8 @@ class Evaluate:
     end: int
     view: Mapping[str, Mapping[int, Content]]
     tentative: bool
+    version: int = 0
+    """Of the query."""
     states: Mapping[str, Snapshot] = field(default_factory=dict)
     """What each fold begins with: at or before `begin`. What lies between is folded too, without output."""
 
@@ -121,6 +142,21 @@ class Keep:
     stream: str
     begin: int
     contents: tuple[Content, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeepPlan:
+    """To disk, or to the catalog, before what follows is sent."""
+
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """To whoever wanted it: the version holds from this bucket on."""
+
+    version: int
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,4 +220,20 @@ class Report:
     detail: str = ""
 
 
-Effect = Send | WakeAt | Evaluate | Cancel | Keep | SaveState | DropStates | Truncate | Deliver | Miss | Pause | Report
+Effect = (
+    Send
+    | WakeAt
+    | Evaluate
+    | Cancel
+    | Keep
+    | KeepPlan
+    | Decide
+    | SaveState
+    | DropStates
+    | Truncate
+    | Deliver
+    | Miss
+    | Pause
+    | Changed
+    | Report
+)

@@ -10,6 +10,7 @@ from auroral.dpc.events import Cancel, Effect, Evaluate
 from auroral.dpc.sunion import MOST_BUCKETS, SUnion
 from auroral.dpc.usual import Usual
 from auroral.dpc.values import Content
+from auroral.dpc.versions import Versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Jobs:
     """By output."""
     usual: Usual
     """What a job for one bucket takes."""
+    versions: Versions
     running: dict[int, Job] = field(default_factory=dict)
     last: int = 0
     served: dict[str, int] = field(default_factory=dict)
@@ -56,6 +58,12 @@ class Jobs:
     @property
     def being_made_stable(self) -> set[str]:
         return {stream for job in self.running.values() if not job.tentative for stream in job.outputs}
+
+    @property
+    def last_stable(self) -> int:
+        """The first bucket that neither is stable nor is just being made so, of the output that is furthest."""
+        ends = [job.end for job in self.running.values() if not job.tentative]
+        return max([*ends, *(union.outlet.ever_stable for union in self.unions.values())])
 
     def start_stable(self, may_begin: Callable[[SUnion], bool], now: float) -> Iterator[Effect]:
         """The next buckets of all outputs that can be made final by the same job."""
@@ -90,8 +98,9 @@ class Jobs:
         if due:
             # One job for all outputs that are due: none waits for the jobs of the others, which its deadline does not know of.
             earliest = min(begin for begin, _ in due.values())
-            near = {stream: found for stream, found in due.items() if found[1] <= earliest + MOST_BUCKETS}
-            yield self._evaluate(near or due, True, now)
+            most = min(earliest + MOST_BUCKETS, self.versions.plan.end(earliest))
+            near = {s: (begin, min(end, most)) for s, (begin, end) in due.items() if begin < most}
+            yield self._evaluate(near, True, now)
 
     def _evaluate(self, ranges: Mapping[str, tuple[int, int]], tentative: bool, now: float) -> Evaluate:
         self.last += 1
@@ -109,4 +118,5 @@ class Jobs:
                 view[name] |= contents
                 whole = range(union.reads_from(name, begin), end)
                 assert tentative or contents.keys() >= set(whole), f"{name} lacks some of {whole} for a stable bucket"
-        return Evaluate(self.last, tuple(ranges), begin, end, view, tentative, states)
+        version = self.versions.plan.version(begin)
+        return Evaluate(self.last, tuple(ranges), begin, end, view, tentative, version, states)

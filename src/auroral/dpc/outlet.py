@@ -48,6 +48,15 @@ class Outlet:
 
     # Readers
 
+    def heard(self, sender: str, message: Subscribe | Unsubscribe | Want, now: float) -> Iterator[Effect]:
+        match message:
+            case Subscribe():
+                yield from self.subscribe(sender, message, now)
+            case Unsubscribe():
+                self.unsubscribe(sender, message)
+            case Want():
+                yield from self.want(sender, message, now)
+
     def subscribe(self, sender: str, message: Subscribe, now: float = 0.0) -> Iterator[Effect]:
         before = self.readers.get(sender)
         # Who takes another lane, or comes back, still holds what it was sent: a wrong guess only makes it ask.
@@ -169,6 +178,11 @@ class Outlet:
     def reserve(self) -> float:
         """The time that is needed from here to the last outputs."""
         return max(self.reserves.values(), default=0.0)
+
+    @property
+    def ever_stable(self) -> int:
+        """The first bucket that nobody is known to have stable: readers may have more from an earlier life or another replica."""
+        return max([self.frontier, *self.needs.values(), *(reader.position for reader in self.readers.values())])
 
     @property
     def all_heard(self) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.events import Effect, Report, Send
-from auroral.dpc.monitor import UNREACHED
-from auroral.dpc.settings import UNLIMITED, Settings
+from auroral.dpc.judging import Judge
+from auroral.dpc.settings import Settings
 from auroral.dpc.states import State
 from auroral.dpc.switching import Choice, Feed, Lane, Offer, choose
 from auroral.dpc.values import LOST, Confirm, Content, Gap, Stable, Subscribe, Tentative, Unsubscribe, Want
@@ -66,12 +66,11 @@ class Port:
     # What is read from whom
 
     def switch(self, offers: Mapping[str, Offer], now: float) -> Iterator[Effect]:
-        """Read from the replicas that the table says. One that does not have the next bucket any more, or does not send it, is of no
-        use."""
+        """Read from the replicas that the table says."""
         stalled = {producer for producer, offer in offers.items() if self._stalled(producer, offer, now)}
-        lossy = self._least_lossy(offers)
-        useless = stalled | {p for p, offer in offers.items() if self._lacks(offer) and p not in lossy}
-        offers = {p: replace(offer, state=self._counts_as(offer, p in useless)) for p, offer in offers.items()}
+        judge = Judge(self.settings, None if self.resuming else self.frontier, self.may_lose)
+        lossy = judge.least_lossy(offers)
+        offers = judge.judged(offers, stalled, lossy)
         found: Choice = choose(self.curr, self.bck, offers)
         self.curr, self.bck = found.curr, found.bck
         wanted = self._wanted()
@@ -82,25 +81,6 @@ class Port:
             changed = self.lanes.get(producer) is not lane or (producer in lossy and producer not in self.leaving_out)
             if (changed and offers[producer].state is not State.FAILURE) or producer in stalled:
                 yield self._subscribe(producer, lane, now, producer in lossy)
-
-    def _counts_as(self, offer: Offer, useless: bool) -> State:
-        """One that nothing new comes from may have stable buckets to give all the same."""
-        if useless:
-            return State.FAILURE
-        has_more = offer.state is State.FAILURE and offer.frontier > self.frontier
-        return State.STABILIZATION if has_more else offer.state
-
-    def _least_lossy(self, offers: Mapping[str, Offer]) -> set[str]:
-        """Replicas to go on with where the next bucket is lost: where none that may have it is left to wait for."""
-        reached = {producer: offer for producer, offer in offers.items() if offer != UNREACHED}
-        all_lack = self.may_lose and bool(reached) and all(self._lacks(offer) for offer in reached.values())
-        if not all_lack or not (self.settings.lost_beyond < UNLIMITED or len(reached) == len(offers)):
-            return set()
-        least = min(offer.kept_from for offer in reached.values())
-        return {producer for producer, offer in reached.items() if offer.kept_from == least}
-
-    def _lacks(self, offer: Offer) -> bool:
-        return not self.resuming and offer.kept_from > self.frontier
 
     def _stalled(self, producer: str, offer: Offer, now: float) -> bool:
         """Whether it says that it is further, and nothing comes (D27)."""

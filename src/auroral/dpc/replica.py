@@ -15,6 +15,7 @@ from auroral.dpc.events import (
     Failed,
     Keep,
     Logged,
+    Propose,
     Received,
     Report,
     Send,
@@ -26,6 +27,7 @@ from auroral.dpc.jobs import Job, Jobs
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet, acknowledged
 from auroral.dpc.port import Port
+from auroral.dpc.reconfiguration import change
 from auroral.dpc.recovery import Recovery
 from auroral.dpc.refusing import refusals, strangers
 from auroral.dpc.settings import UNLIMITED, Settings, WhenFull, WrongSettings
@@ -37,6 +39,7 @@ from auroral.dpc.values import (
     LOST,
     Ack,
     Ask,
+    Commit,
     Confirm,
     Gap,
     GiveState,
@@ -44,6 +47,7 @@ from auroral.dpc.values import (
     Message,
     Ping,
     Pong,
+    Prepare,
     Refuse,
     Release,
     Snapshot,
@@ -53,7 +57,9 @@ from auroral.dpc.values import (
     Unsubscribe,
     Want,
     WantState,
+    Withdraw,
 )
+from auroral.dpc.versions import Versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,7 @@ class Replica:
     """Whether a replica that is read from said something new."""
     jobs: Jobs = field(init=False)
     usual_job: Usual = field(init=False, default_factory=Usual)
+    versions: Versions = field(init=False, default_factory=Versions)
     recovery: Recovery = field(init=False)
 
     def __post_init__(self) -> None:
@@ -105,7 +112,7 @@ class Replica:
         self.monitor = Monitor((*producers, *self.spec.peers), self.settings)
         self.stagger = Stagger(self.spec.name, self.spec.peers)
         self.unions = {stream: self._union(spec) for stream, spec in self.spec.outputs.items()}
-        self.jobs = Jobs(self.unions, self.usual_job)
+        self.jobs = Jobs(self.unions, self.usual_job, self.versions)
         self.recovery = Recovery(self.ports, self.unions, self.monitor, self.settings, self.spec.peers)
         self.comparisons = {stream: Comparison(stream, self.spec.name) for stream in self.spec.outputs}
 
@@ -113,7 +120,9 @@ class Replica:
         read = {name: self.ports[name] for name in spec.reads}
         outlet = Outlet(spec.stream, spec.readers, self.settings, noticed_within=2 * self.settings.detection)
         begun = not self.recovering
-        return SUnion(spec, self.settings, read, outlet, self.monitor, self.usual_job, begun=begun)
+        return SUnion(
+            spec, self.settings, read, outlet, self.monitor, self.usual_job, versions=self.versions, begun=begun
+        )
 
     @property
     def outlets(self) -> dict[str, Outlet]:
@@ -152,7 +161,8 @@ class Replica:
             case Failed(number, _):
                 if (job := self.jobs.ended(number)) is not None:
                     yield from (Report("job failed", stream) for stream in job.outputs)
-            case Started(kept, states):
+            case Started(kept, states, plan):
+                self.versions.plan = plan
                 self.recovery.born = now
                 self.recovery.snapshots.update(states)
                 for port in self.ports.values():
@@ -162,8 +172,8 @@ class Replica:
                         outlet.restore(kept[stream])
             case Woken():
                 pass
-            case Logged():
-                raise AssertionError("only sources log")
+            case Logged() | Propose():
+                raise AssertionError("neither a source nor a catalog")
 
     def _receive(self, sender: str, message: Message, now: float) -> Iterator[Effect]:
         match message:
@@ -181,12 +191,8 @@ class Replica:
                 for stream, number in unknown.items():
                     if stream in self.ports:
                         yield from self.ports[stream].renew(sender, number, now)
-            case Subscribe(stream=stream):
-                yield from self.unions[stream].outlet.subscribe(sender, message, now)
-            case Unsubscribe(stream=stream):
-                self.unions[stream].outlet.unsubscribe(sender, message)
-            case Want(stream=stream):
-                yield from self.unions[stream].outlet.want(sender, message, now)
+            case Subscribe() | Unsubscribe() | Want():
+                yield from self.unions[message.stream].outlet.heard(sender, message, now)
             case Ask():
                 yield from self.stagger.ask(sender, message, self._corrects(), now)
             case Grant():
@@ -195,6 +201,11 @@ class Replica:
                 self.stagger.refuse(sender, message)
             case Release():
                 self.stagger.release(sender)
+            case Prepare() if self.recovering:
+                # It does not know yet how far its earlier lives came.
+                pass
+            case Prepare() | Withdraw() | Commit():
+                yield from change(self.versions, sender, message, self.jobs.last_stable, self.settings)
             case WantState(stream):
                 fold = self.unions[stream].fold
                 if fold is not None and not self.recovering:
@@ -274,8 +285,10 @@ class Replica:
 
     def _ack(self, name: str) -> Ack:
         using = [union for union in self.unions.values() if name in union.ports]
-        need = min(union.reads_from(name, self._restarts_from(union)) for union in using)
-        reserve = max(union.outlet.reserve + union.own_time for union in using) + self.settings.hop
+        # An input that no output reads is not held up.
+        unread = self.ports[name].frontier
+        need = min((union.reads_from(name, self._restarts_from(union)) for union in using), default=unread)
+        reserve = max((u.outlet.reserve + u.own_time for u in using), default=0.0) + self.settings.hop
         return Ack(need, reserve)
 
     def _restarts_from(self, union: SUnion) -> int:
@@ -285,7 +298,7 @@ class Replica:
     def _forget(self) -> Iterator[Effect]:
         for name, port in self.ports.items():
             if not port.resuming:
-                port.forget(min(self._oldest_read(name)))
+                port.forget(self._oldest_read(name))
         for union in self.unions.values():
             yield from union.outlet.forget()
             if union.fold is not None:
@@ -301,10 +314,12 @@ class Replica:
                 yield Keep(stream, union.outlet.frontier, (LOST,))
                 yield from union.outlet.give_stable([LOST], now=now)
         for name, port in self.ports.items() if gone else ():
-            port.skip(min(self._oldest_read(name)))
+            port.skip(self._oldest_read(name))
 
-    def _oldest_read(self, name: str) -> list[int]:
-        return [u.reads_from(name, u.outlet.frontier) for u in self.unions.values() if name in u.ports]
+    def _oldest_read(self, name: str) -> int:
+        using = [union for union in self.unions.values() if name in union.ports]
+        unread = self.ports[name].frontier
+        return min((union.reads_from(name, union.outlet.frontier) for union in using), default=unread)
 
     # Taking turns
 

@@ -56,6 +56,8 @@ class Settings:
     while_correcting: Policy = Policy.PROCESS
     share: float | None = None
     """D42: at most so long a node holds a bucket; None, the default, for as long as the bound allows."""
+    long_replay: float = 10.0
+    """P3: from a stable replica that is further ahead than so much of the stream, corrections are read, and what is new from another."""
     most_kept: int | None = None
     """Buckets of an output that are kept at most, and by which the inputs of an output may be ahead of it; None for as many as are
     needed. To be more than all windows from there to the clients take together, by as much as is to be corrected (thesis S + W)."""
@@ -70,6 +72,11 @@ class Settings:
                 f"a failure is noticed after {self.detection:g} s (heartbeats every {self.ping_every:g} s, {self.pings_unanswered} "
                 f"unanswered; buckets of {self.bucket:g} s), which is not below half of the bound of {self.bound:g} s; "
                 f"next: a larger bound, shorter buckets or more frequent heartbeats"
+            )
+        if self.share is not None and self.share < self.detection:
+            raise WrongSettings(
+                f"a share of {self.share:g} s passes before a failure is noticed, after {self.detection:g} s: everything would be "
+                f"given out tentatively before another replica is tried; next: a larger share, or none"
             )
 
     @property

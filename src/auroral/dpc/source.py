@@ -73,11 +73,7 @@ class Source:
                 yield from self.outlet.forget()
                 offer = Offer(State.STABLE, True, self.outlet.frontier, self.outlet.kept_from)
                 yield Send(sender, Pong({self.stream: offer}, unknown))
-            case Subscribe():
-                yield from self.outlet.subscribe(sender, message, now)
-            case Unsubscribe():
-                self.outlet.unsubscribe(sender, message)
-            case Want():
-                yield from self.outlet.want(sender, message, now)
+            case Subscribe() | Unsubscribe() | Want():
+                yield from self.outlet.heard(sender, message, now)
             case _:
                 pass

@@ -18,6 +18,7 @@ from auroral.dpc.settings import WORTH_DELAYING, Policy, Settings
 from auroral.dpc.states import State
 from auroral.dpc.usual import Usual
 from auroral.dpc.values import Content
+from auroral.dpc.versions import Versions
 
 MOST_BUCKETS = 32
 """In one job that corrects."""
@@ -53,6 +54,7 @@ class SUnion:
     """Of the replica: what a job for one bucket takes."""
     usual_waits: dict[str, Usual] = field(init=False)
     """By input: from when a bucket is first heard of there to when all inputs have it."""
+    versions: Versions = field(default_factory=Versions)
     begun: bool = True
     """Whether it is known where it begins; until then nothing is computed."""
     fold: Fold | None = field(init=False)
@@ -75,7 +77,9 @@ class SUnion:
     def stable_range(self) -> tuple[int, int]:
         """The next buckets that can be made stable by one job; empty where there are none."""
         begin = self.outlet.frontier
-        end = min(begin + MOST_BUCKETS, self.outlet.room, *(port.frontier for port in self.ports.values()))
+        plan = self.versions.plan
+        most = min(begin + MOST_BUCKETS, self.outlet.room, plan.limit, plan.end(begin))
+        end = min(most, *(port.frontier for port in self.ports.values()))
         return begin, next((bucket for bucket in range(begin, end) if self._lost(bucket)), end)
 
     @property
@@ -114,13 +118,13 @@ class SUnion:
         policy, begin, final = self._policy(now), None, self.stable_range[1]
         if policy is Policy.SUSPEND:
             return None
+        end = 0
         for bucket in new:
-            if not self._due(bucket, policy, final, now):
-                if begin is not None:
-                    return begin, bucket
-            elif begin is None:
-                begin = bucket
-        return None if begin is None else (begin, new.stop)
+            if begin is not None and bucket != end:
+                break
+            if self._due(bucket, policy, final, now):
+                begin, end = bucket if begin is None else begin, bucket + 1
+        return None if begin is None else (begin, end)
 
     def _due(self, bucket: int, policy: Policy, final: int, now: float) -> bool:
         """`final`: the first bucket that is not in the next stable job."""
@@ -133,6 +137,8 @@ class SUnion:
         return not self.blocked(bucket) and self.allowed(bucket)
 
     def next_deadline(self, now: float) -> float:
+        if self.settings.bound == float("inf"):
+            return float("inf")
         times = [self._deadline(bucket) for bucket in self._new_buckets()]
         return min((time for time in times if time is not None and time > now), default=float("inf"))
 
@@ -179,9 +185,10 @@ class SUnion:
         lasted = 0.0 if self.failing_since is None else now - self.failing_since
         return Policy.DELAY if lasted < WORTH_DELAYING * self.settings.bound else Policy.PROCESS
 
-    def _new_buckets(self) -> range:
-        highest = max((max(port.origin, default=-1) for port in self.ports.values()), default=-1)
-        return range(max(self.outlet.frontier, self.outlet.newest + 1), highest + 1)
+    def _new_buckets(self) -> list[int]:
+        """Those that were heard of: there may be many between two of them."""
+        first = max(self.outlet.frontier, self.outlet.newest + 1)
+        return sorted({bucket for port in self.ports.values() for bucket in port.origin if bucket >= first})
 
     def blocked(self, bucket: int) -> bool:
         """Missing is not empty: a join has nothing to say without one of its sides (D44)."""

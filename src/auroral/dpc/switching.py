@@ -158,7 +158,9 @@ def choose(
             case Action.CURR:
                 curr = _best(candidates, offers)
             case Action.BCK:
-                bck = _best(candidates, offers)
+                # From another replica, if there is one: what is new does not wait behind the corrections.
+                others_only = {feed: state for feed, state in candidates.items() if feed.replica != curr.replica}
+                bck = _best(others_only or candidates, offers)
             case Action.BCK_AS_CURR:
                 curr, bck = _best(candidates, offers), curr
             case Action.MORE_ADVANCED:

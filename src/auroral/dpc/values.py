@@ -188,13 +188,47 @@ class GiveState:
     snapshot: Snapshot
 
 
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """Which bucket can another version of the query begin with? Do not pass it until you are told."""
+
+    version: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    version: int
+    attempt: int
+    bucket: int
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """What was promised in this attempt and before is not needed."""
+
+    version: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The version holds from this bucket on."""
+
+    version: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    version: int
+
+
+Data = Stable | Tentative | Confirm | Gap
 Message = (
     Subscribe
     | Unsubscribe
-    | Stable
-    | Tentative
-    | Confirm
-    | Gap
+    | Data
     | Want
     | Ping
     | Pong
@@ -204,4 +238,9 @@ Message = (
     | Release
     | WantState
     | GiveState
+    | Prepare
+    | Promise
+    | Withdraw
+    | Commit
+    | Committed
 )

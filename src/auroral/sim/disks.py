@@ -5,8 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from auroral.dpc.events import Deliver, DropStates, Effect, Keep, Kept, Miss, SaveState, Truncate
+from auroral.dpc.events import (
+    Decide,
+    Deliver,
+    DropStates,
+    Effect,
+    Keep,
+    KeepPlan,
+    Kept,
+    Miss,
+    SaveState,
+    Started,
+    Truncate,
+)
 from auroral.dpc.values import Content, Snapshot
+from auroral.dpc.versions import Plan
 
 
 @dataclass(slots=True)
@@ -15,6 +28,9 @@ class Disks:
     """By core and stream."""
     contents: dict[tuple[str, str], dict[int, Content]] = field(default_factory=dict)
     states: dict[tuple[str, str], list[Snapshot]] = field(default_factory=dict)
+    plans: dict[str, Plan] = field(default_factory=dict)
+    """Never lost: the catalog has them too."""
+    decisions: dict[str, Decide] = field(default_factory=dict)
 
     def carry_out(self, core: str, effect: Effect) -> None:
         match effect:
@@ -33,6 +49,10 @@ class Disks:
                 self.begins[core, stream] = bucket + 1
             case Miss(stream, _, end):
                 self.begins[core, stream] = end
+            case KeepPlan(plan):
+                self.plans[core] = plan
+            case Decide():
+                self.decisions[core] = effect
             case SaveState(stream, snapshot):
                 self.states.setdefault((core, stream), []).append(snapshot)
             case DropStates(stream, below):
@@ -40,6 +60,10 @@ class Disks:
                 self.states[core, stream] = [snapshot for snapshot in kept_states if snapshot.bucket >= below]
             case _:
                 pass
+
+    def started(self, core: str) -> Started:
+        plan = self.plans.get(core, Plan())
+        return Started(self.of(core), self.states_of(core), plan, self.decisions.get(core))
 
     def lose(self, core: str) -> None:
         kept: dict[tuple[str, str], Any]

@@ -100,6 +100,8 @@ class Correction(NamedTuple):
     begin: float
     end: float
     core: str
+    fresh: bool
+    """Whether it can answer in time all the same."""
 
 
 @dataclass(slots=True)
@@ -190,11 +192,11 @@ class Recorder:
         run.wrong_views += [(now, core, stream, bucket) for stream, bucket in run.stage.lineage.wrong_in(job.view)]
         if job.tentative:
             return
-        if any(job.begin <= self.tentative.get((core, life, stream), -1) for stream in job.outputs):
-            length = run.stage.world.job_seconds(job)
-            run.corrections.append(Correction(now, now + length, core))
         replica = run.stage.world.cores[core]
         assert isinstance(replica, Replica)
+        if any(job.begin <= self.tentative.get((core, life, stream), -1) for stream in job.outputs):
+            length = run.stage.world.job_seconds(job)
+            run.corrections.append(Correction(now, now + length, core, replica.fresh))
         for stream in job.outputs:
             for name in replica.spec.outputs[stream].reads:
                 view = job.view[name]
@@ -285,7 +287,7 @@ def _add(moment: Moment, name: str, core: object) -> None:
         for stream, port in core.ports.items():
             using = [union for union in core.unions.values() if stream in union.spec.reads]
             needed = min(_back(u.outlet.frontier, u.spec.reads[stream]) for u in using)
-            wanted = min(_back(min(u.outlet.frontier, u.outlet.kept_from), u.spec.reads[stream]) for u in using)
+            wanted = min(_back(min(u.restarts_from, u.outlet.kept_from), u.spec.reads[stream]) for u in using)
             if not port.resuming:
                 lowest = min(port.stable, default=port.frontier)
                 moment.ports[name, stream] = Port(port.frontier, lowest, needed, wanted)

@@ -17,7 +17,6 @@ from auroral.dpc.events import (
     Event,
     Failed,
     Send,
-    Started,
     WakeAt,
     Woken,
 )
@@ -87,7 +86,7 @@ class World:
         self.lives[name] = self.starts[name] = self.starts.get(name, 0) + 1
         self.started[name] = self.now
         self.wakes.pop(name, None)
-        self.tell(name, Started(self.disks.of(name), self.disks.states_of(name)))
+        self.tell(name, self.disks.started(name))
 
     def crash(self, host: str, told: bool) -> None:
         for name in [name for name, where in self.hosts.items() if where == host and name in self.cores]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from auroral.dpc.settings import UNLIMITED
 from auroral.sim.record import Moment, Run
 from auroral.sim.scenario import Scenario
 
@@ -16,7 +17,8 @@ def mute_until_right(run: Run) -> Iterator[str]:
         # The newest bucket may still be on its way.
         if one.frontier < one.expected - 1:
             yield f"{one.core}: answers at {one.at:.2f} s with {one.stream} up to {one.frontier} of {one.expected}"
-        if one.kept_from > one.asked_for:
+        # In a declared gap, for those who choose to lose what does not fit.
+        if one.kept_from > one.asked_for and run.scenario.settings.lost_beyond == UNLIMITED:
             yield (
                 f"{one.core}: answers at {one.at:.2f} s with {one.stream} from {one.kept_from} on; a reader is at "
                 f"{one.asked_for}"
@@ -61,18 +63,16 @@ def _could_give(before: Moment, moment: Moment, reader: str, stream: str, names:
 def one_keeps_answering(run: Run) -> Iterator[str]:
     """D57: of replicas that cannot stay fresh and reach one another, not all correct at the same time. A promise that was made just
     before two lost sight of each other ends with its lease."""
-    scenario = run.scenario
-    if scenario.job < scenario.settings.bucket:
-        return
     times = [moment.at for moment in run.moments]
-    for query in scenario.queries:
-        names = scenario.replica_names(query)
-        for one in run.corrections:
+    corrections = [one for one in run.corrections if not one.fresh]
+    for query in run.scenario.queries:
+        names = run.scenario.replica_names(query)
+        for one in corrections:
             if one.core not in names:
                 continue
             moment = run.moments[max(0, bisect_right(times, one.begin) - 1)]
             there = [name for name in names if _together(moment, one.core, name)]
-            at_work = {other.core for other in run.corrections if other.begin <= one.begin < other.end}
+            at_work = {other.core for other in corrections if other.begin <= one.begin < other.end}
             if len(there) > 1 and set(there) <= at_work:
                 yield f"{', '.join(there)} all correct at {one.begin:.2f} s: nobody answers"
 

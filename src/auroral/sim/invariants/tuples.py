@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from auroral.dpc.tuples import Tuple, TupleType, TupleView
-from auroral.sim.record import Run
+from auroral.sim.record import Delivery, Run
 
 
 def tuples_are_right(run: Run) -> Iterator[str]:
@@ -15,8 +15,7 @@ def tuples_are_right(run: Run) -> Iterator[str]:
         view, seen, corrects = TupleView(), list[Any](), False
         try:
             for one in given:
-                rows = tuple(one.content.rows)
-                for found in view.stable(one.bucket, rows) if one.stable else view.tentative(one.bucket, rows):
+                for found in _shown(view, one):
                     if found.type is TupleType.REC_DONE and not corrects:
                         yield f"{stream}: REC_DONE at {one.at:.2f} s, and nothing was undone"
                     corrects = _corrects(corrects, found, one.stable)
@@ -26,9 +25,18 @@ def tuples_are_right(run: Run) -> Iterator[str]:
             continue
         if corrects:
             yield f"{stream}: the last UNDO is not followed by REC_DONE"
-        expected = [row for content in run.expected[stream][: view.frontier] for row in content.rows]
+        lost = {one.bucket for one in given if one.content.lost}
+        contents = enumerate(run.expected[stream][: view.frontier])
+        expected = [row for bucket, content in contents if bucket not in lost for row in content.rows]
         if seen != expected:
             yield f"{stream}: {len(seen)} insertions are not the {len(expected)} of a run without failures"
+
+
+def _shown(view: TupleView, one: Delivery) -> Iterator[Tuple]:
+    if one.content.lost:
+        return view.gap(one.bucket + 1)
+    rows = tuple(one.content.rows)
+    return view.stable(one.bucket, rows) if one.stable else view.tentative(one.bucket, rows)
 
 
 def _corrects(corrects: bool, found: Tuple, stable: bool) -> bool:
