@@ -12,9 +12,10 @@ from auroral.dpc.values import Content, Pong, Stable, Subscribe
 
 
 def test_a_source_that_comes_back_gives_what_it_logged_and_goes_on():
-    source = Source("s", ("r",), log_begin=3, log=(Content(13, 1), Content(14, 1)))
+    settings = Settings(bucket=0.5, bound=3.0)
+    source = Source("s", ("r",), settings, log_begin=3, log=(Content(13, 1), Content(14, 1)))
     effects = source.handle(Received("r", Subscribe("s", 1, Lane.BOTH, 3, False)), 9.0)
-    assert effects == [Send("r", Stable("s", 1, 3, (Content(13, 1), Content(14, 1))))]
+    assert effects == [Send("r", Stable("s", 1, 3, (Content(13, 1), Content(14, 1)), 2.0))]
     assert source.handle(Logged(5, Content(15, 1), True), 9.1) == [Send("r", Stable("s", 1, 5, (Content(15, 1),)))]
     assert source.outlet.kept_from == 3, "nothing is forgotten before all readers have said what they need"
 

@@ -29,8 +29,8 @@ class Outlet:
     stream: str
     readers_expected: tuple[str, ...]
     """All replicas of all who read it: nothing is forgotten that one of them still needs."""
-    noticed_within: float = 0.0
-    """How long a reader of another replica may take to notice that it failed, and come here."""
+    oldest: float = 0.0
+    """How old a bucket that is sent again counts as at most, in seconds."""
     frontier: int = 0
     """The first bucket that is not stable."""
     newest: int = -1
@@ -110,10 +110,9 @@ class Outlet:
             yield from self._send_stable(address, reader, now, held)
 
     def _held(self, bucket: int, now: float) -> float:
-        """Of a bucket that is sent again: what it took the reader to come here from a replica that failed counts. After a longer time
-        it is a replay of what was missed, and its time begins anew."""
-        held = now - self.usual_at[bucket]
-        return held if held <= self.noticed_within else 0.0
+        """Of a bucket that is sent again: it is as old as it is, whoever missed it and why, or it would be late by what it took a reader
+        to come here. But what other inputs send again must have a chance to come with it."""
+        return min(now - self.usual_at[bucket], self.oldest)
 
     def _send_stable(self, address: str, reader: Reader, now: float, held: float | None = None) -> Iterator[Effect]:
         """In order from the reader's position; only a confirmation where what it holds is final (D64)."""
@@ -136,14 +135,17 @@ class Outlet:
                 yield Send(address, Confirm(self.stream, reader.number, begin, tuple(confirmed)))
                 continue
             contents: list[Content] = []
+            took = self._held(begin, now) if held is None else held
             while reader.position < self.frontier and len(contents) < MOST_AT_ONCE:
                 content = self.kept[reader.position]
                 if contents and reader.sent.get(reader.position) == content.hash:
                     break
+                # One message says one age.
+                if contents and held is None and self._held(reader.position, now) != took:
+                    break
                 reader.sent.pop(reader.position, None)
                 contents.append(content)
                 reader.position += 1
-            took = self._held(reader.position - 1, now) if held is None else held
             yield Send(address, Stable(self.stream, reader.number, begin, tuple(contents), took))
 
     # What is kept

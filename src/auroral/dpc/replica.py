@@ -108,7 +108,7 @@ class Replica:
 
     def _union(self, spec: OutputSpec) -> SUnion:
         read = {name: self.ports[name] for name in spec.reads}
-        outlet = Outlet(spec.stream, spec.readers, 2 * self.settings.detection)
+        outlet = Outlet(spec.stream, spec.readers, self.settings.oldest)
         return SUnion(spec, self.settings, read, outlet, self.monitor, self.usual_job)
 
     @property

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.events import Disconnected, Effect, Event, Logged, Received, Send, Truncate
 from auroral.dpc.outlet import Outlet
+from auroral.dpc.settings import Settings
 from auroral.dpc.states import State
 from auroral.dpc.switching import Offer
 from auroral.dpc.values import Content, Ping, Pong, Subscribe, Unsubscribe, Want
@@ -17,26 +18,27 @@ from auroral.dpc.values import Content, Ping, Pong, Subscribe, Unsubscribe, Want
 class Source:
     stream: str
     readers: tuple[str, ...]
+    settings: Settings
     log_begin: int = 0
     log: tuple[Content, ...] = ()
     """What a source that comes back has logged and not truncated, from bucket `log_begin` on (D74)."""
     outlet: Outlet = field(init=False)
 
     def __post_init__(self) -> None:
-        self.outlet = Outlet(self.stream, self.readers)
+        self.outlet = Outlet(self.stream, self.readers, self.settings.oldest)
         self.outlet.begin(self.log_begin)
         said = list(self.outlet.give_stable(self.log))
         assert not said, "nobody reads it yet"
 
     def handle(self, event: Event, now: float) -> list[Effect]:
-        return list(self._take(event))
+        return list(self._take(event, now))
 
-    def _take(self, event: Event) -> Iterator[Effect]:
+    def _take(self, event: Event, now: float) -> Iterator[Effect]:
         match event:
             case Logged(bucket, content, closed):
                 if closed:
                     assert bucket == self.outlet.frontier
-                    yield from self.outlet.give_stable([content])
+                    yield from self.outlet.give_stable([content], 0.0, now)
                 else:
                     coverage = Coverage.of([self.stream], bucket, Level.PARTIAL)
                     yield from self.outlet.give_tentative(bucket, content, coverage, closed=False)
@@ -48,11 +50,11 @@ class Source:
                 unknown = {s: number for s, number in numbers.items() if not self.outlet.holds(sender, number)}
                 yield Send(sender, Pong({self.stream: offer}, unknown))
             case Received(sender, Subscribe() as message):
-                yield from self.outlet.subscribe(sender, message)
+                yield from self.outlet.subscribe(sender, message, now)
             case Received(sender, Unsubscribe() as message):
                 self.outlet.unsubscribe(sender, message)
             case Received(sender, Want() as message):
-                yield from self.outlet.want(sender, message)
+                yield from self.outlet.want(sender, message, now)
             case Disconnected(peer):
                 self.outlet.disconnected(peer)
             case _:

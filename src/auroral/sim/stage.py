@@ -80,7 +80,7 @@ class Stage:
 
     def _start_source(self, stream: str) -> None:
         disk = self.disks[stream]
-        core = Source(stream, self.scenario.readers(stream), disk.begin, tuple(disk.kept))
+        core = Source(stream, self.scenario.readers(stream), self.scenario.settings, disk.begin, tuple(disk.kept))
         self.world.start(self.scenario.names(stream)[0], core, stream)
 
     def _replica(self, name: str, recovering: bool = False) -> Replica:
