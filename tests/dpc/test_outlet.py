@@ -126,13 +126,13 @@ def test_who_lost_everything_begins_with_what_it_needs():
     assert subscribed(found, "b", None) == [Stable("s", 1, 0, ()), Stable("s", 1, 0, rows(*range(10)))]
 
 
-def test_what_a_switch_took_counts_as_held_and_a_replay_does_not():
-    """DESIGN's bound: a bucket that is fetched from another replica is as old as it is there."""
-    found = Outlet("s", ("a",), SETTINGS, noticed_within=2.0)
+def test_what_is_sent_again_is_as_old_as_it_is():
+    """DESIGN's bound: what it took to switch, or to come back, counts; but not more than leaves time for other inputs."""
+    found = Outlet("s", ("a",), SETTINGS)
     list(found.give_stable(rows(10), held=0.25, now=5.0))
     ages = {}
     for number, now in enumerate((5.5, 7.0), 1):
         (message,) = sent(found.subscribe("a", Subscribe("s", number, Lane.BOTH, 0, False), now))
         assert isinstance(message[1], Stable)
         ages[now] = message[1].held
-    assert ages == {5.5: 0.75, 7.0: 0.0}
+    assert ages == {5.5: 0.75, 7.0: 2.0}

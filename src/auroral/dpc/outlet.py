@@ -32,8 +32,6 @@ class Outlet:
     readers_expected: tuple[str, ...]
     """All replicas of all who read it: nothing is forgotten that one of them still needs."""
     settings: Settings
-    noticed_within: float = 0.0
-    """How long a reader of another replica may take to notice that it failed, and come here."""
     frontier: int = 0
     """The first bucket that is not stable."""
     newest: int = -1
@@ -128,10 +126,10 @@ class Outlet:
         yield from self._lose(len(self.kept) - self.settings.lost_beyond)
 
     def _held(self, bucket: int, now: float) -> float:
-        """Of a bucket that is sent again: what it took the reader to come here from a replica that failed counts. After a longer time
-        it is a replay of what was missed, and its time begins anew."""
-        held = now - self.usual_at.get(bucket, now)
-        return held if held <= self.noticed_within else 0.0
+        """Of a bucket that is sent again: it is as old as it is, whoever missed it and why, or it would be late by what it took a reader
+        to come here. But what other inputs send again must have a chance to come with it. What an earlier life wrote down is
+        as old as anything."""
+        return min(now - self.usual_at.get(bucket, float("-inf")), self.settings.oldest)
 
     def _send_stable(self, address: str, reader: Reader, now: float, held: float | None = None) -> Iterator[Effect]:
         """In order from the reader's position; only a confirmation where what it holds is final (D64)."""
@@ -148,7 +146,11 @@ class Outlet:
             begin, said_by = reader.position, self._said_by(reader)
             end = min(self.frontier, begin + MOST_AT_ONCE)
             while reader.position < end and self._said_by(reader) is said_by:
+                # One message says one age.
+                if held is None and said_by is Stable and self._held(reader.position, now) != self._held(begin, now):
+                    break
                 reader.position += 1
+            took = self._held(begin, now) if held is None else held
             contents = tuple(self.kept[bucket] for bucket in range(begin, reader.position))
             for bucket in range(begin, reader.position):
                 reader.sent.pop(bucket, None)
@@ -157,7 +159,6 @@ class Outlet:
             elif said_by is Confirm:
                 yield Send(address, Confirm(self.stream, reader.number, begin, tuple(c.hash for c in contents)))
             else:
-                took = self._held(reader.position - 1, now) if held is None else held
                 yield Send(address, Stable(self.stream, reader.number, begin, contents, took))
 
     def _said_by(self, reader: Reader) -> type[Stable | Confirm | Gap]:

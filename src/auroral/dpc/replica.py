@@ -118,7 +118,7 @@ class Replica:
 
     def _union(self, spec: OutputSpec) -> SUnion:
         read = {name: self.ports[name] for name in spec.reads}
-        outlet = Outlet(spec.stream, spec.readers, self.settings, noticed_within=2 * self.settings.detection)
+        outlet = Outlet(spec.stream, spec.readers, self.settings)
         begun = not self.recovering
         return SUnion(
             spec, self.settings, read, outlet, self.monitor, self.usual_job, versions=self.versions, begun=begun

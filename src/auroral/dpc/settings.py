@@ -91,3 +91,8 @@ class Settings:
     def detection(self) -> float:
         """Silence for so long is a failure."""
         return max(2 * self.bucket, self.ping_every * self.pings_unanswered)
+
+    @property
+    def oldest(self) -> float:
+        """How old a bucket that is sent again counts as: there is time left to find out whether all replicas of an input failed."""
+        return self.bound - self.detection

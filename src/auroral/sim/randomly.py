@@ -42,7 +42,7 @@ def random_scenario(seed: int) -> Scenario:
 
 
 def _queries(draw: Draw, sources: tuple[str, ...]) -> tuple[Query, ...]:
-    """Four fragments, each over sources and streams before it; what nobody else reads is the client's."""
+    """Four fragments, each over sources and streams before it; every source is read, and what nobody else reads is the client's."""
     free, queries = [*sources], list[Query]()
     for i in range(4):
         kind = draw.choice((Kind.UNION, *Kind))
@@ -53,6 +53,10 @@ def _queries(draw: Draw, sources: tuple[str, ...]) -> tuple[Query, ...]:
             other = draw.choice(everything)
             if other not in inputs:
                 inputs.append(other)
+        unread = [source for source in free if source in sources]
+        if i == 3 and unread:
+            kind, inputs = Kind.UNION, [*inputs, *unread]
+            free = [stream for stream in free if stream not in unread]
         horizon = draw.randint(2, 5) if kind in (Kind.WINDOW, Kind.JOIN) else 1
         side = Query(f"q{i}x", Kind.WINDOW, (inputs[0],), 2) if draw.random() < 0.25 else None
         queries.append(Query(f"q{i}", kind, tuple(inputs), horizon, side))

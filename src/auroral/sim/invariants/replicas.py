@@ -60,29 +60,29 @@ def _could_give(before: Moment, moment: Moment, reader: str, stream: str, names:
             yield before.outlets[producer, stream].frontier
 
 
-def one_keeps_answering(run: Run) -> Iterator[str]:
-    """D57: of replicas that cannot stay fresh and reach one another, not all correct at the same time. A promise that was made just
-    before two lost sight of each other ends with its lease."""
-    times = [moment.at for moment in run.moments]
-    corrections = [one for one in run.corrections if not one.fresh]
-    for query in run.scenario.queries:
-        names = run.scenario.replica_names(query)
-        for one in corrections:
-            if one.core not in names:
-                continue
-            moment = run.moments[max(0, bisect_right(times, one.begin) - 1)]
-            there = [name for name in names if _together(moment, one.core, name)]
-            at_work = {other.core for other in corrections if other.begin <= one.begin < other.end}
-            if len(there) > 1 and set(there) <= at_work:
-                yield f"{', '.join(there)} all correct at {one.begin:.2f} s: nobody answers"
-
-
 LEASE = 6.0
+"""Seconds after which a promise has ended that was made just before two lost sight of each other."""
 
 
-def _together(moment: Moment, one: str, other: str) -> bool:
-    """Whether both have long been there, and reached each other."""
-    if one == other:
-        return True
-    since = moment.links.get((min(one, other), max(one, other)))
-    return since is not None and since < moment.at - LEASE and max(moment.living[one], moment.living[other]) < moment.at
+def one_keeps_answering(run: Run) -> Iterator[str]:
+    """D57: of replicas that cannot stay fresh and reach one another, not all correct at the same time. Two that have just found each
+    other again may do so until they have heard of each other's turns."""
+    scenario = run.scenario
+    times = [moment.at for moment in run.moments]
+    for query in scenario.queries:
+        names = scenario.replica_names(query)
+        corrections = [one for one in run.corrections if one.core in names and not one.fresh]
+        for one in corrections:
+            moment = run.moments[max(0, bisect_right(times, one.begin) - 1)]
+            since = {name: _together_since(moment, one.core, name) for name in names}
+            reached = {name for name, time in since.items() if time is not None}
+            settled = {name for name, time in since.items() if time is not None and time < moment.at - LEASE}
+            at_work = {other.core for other in corrections if other.begin <= one.begin < other.end}
+            if len(settled) > 1 and reached <= at_work:
+                yield f"{', '.join(sorted(reached))} all correct at {one.begin:.2f} s: nobody answers"
+
+
+def _together_since(moment: Moment, one: str, other: str) -> float | None:
+    """Since when both have been there, and reached each other."""
+    link = moment.living.get(one) if one == other else moment.links.get((min(one, other), max(one, other)))
+    return None if link is None else max(link, moment.living[one], moment.living[other])
