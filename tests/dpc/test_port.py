@@ -146,3 +146,10 @@ def test_a_replica_that_failed_gives_what_it_has_all_the_same():
     ]
     all_of(found.take_stable(stable(0, 10, 11, 12), 1.2))
     assert all_of(found.switch(further, 1.3)) == []
+
+
+def test_buckets_that_are_said_again_are_as_old_as_they_are():
+    found = port()
+    again = Stable("s", 1, 0, tuple(Content(hash, 1) for hash in (10, 11, 12)), held=0.75)
+    all_of(found.take_stable(again, 5.0))
+    assert found.origin == {0: 4.25, 1: 4.75, 2: 5.0}

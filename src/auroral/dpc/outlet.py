@@ -38,22 +38,24 @@ class Outlet:
     """The newest bucket that was given out in any version."""
     kept_from: int = 0
     kept: dict[int, Content] = field(default_factory=dict)
+    usually_at: dict[int, float] = field(default_factory=dict)
+    """When each of them came, or would have come if nothing had held it up."""
     readers: dict[str, Reader] = field(default_factory=dict)
     needs: dict[str, int] = field(default_factory=dict)
     reserves: dict[str, float] = field(default_factory=dict)
 
     # Readers
 
-    def heard(self, sender: str, message: Subscribe | Unsubscribe | Want) -> Iterator[Effect]:
+    def heard(self, sender: str, message: Subscribe | Unsubscribe | Want, now: float) -> Iterator[Effect]:
         match message:
             case Subscribe():
-                yield from self.subscribe(sender, message)
+                yield from self.subscribe(sender, message, now)
             case Unsubscribe():
                 self.unsubscribe(sender, message)
             case Want():
-                yield from self.want(sender, message)
+                yield from self.want(sender, message, now)
 
-    def subscribe(self, sender: str, message: Subscribe) -> Iterator[Effect]:
+    def subscribe(self, sender: str, message: Subscribe, now: float) -> Iterator[Effect]:
         before = self.readers.get(sender)
         # Who takes another lane, or comes back, still holds what it was sent: a wrong guess only makes it ask.
         sent = dict(before.sent) if before and message.tentative else {}
@@ -61,7 +63,7 @@ class Outlet:
         self.readers[sender] = reader = Reader(message.number, message.lane, position, message.gaps, sent)
         if message.position is None:
             yield Send(sender, Stable(self.stream, reader.number, position, ()))
-        yield from self._send_stable(sender, reader)
+        yield from self._send_stable(sender, reader, now)
 
     def _resumed(self, sender: str) -> int:
         """Where a reader that lost everything begins: with what may be asked of it."""
@@ -71,13 +73,13 @@ class Outlet:
         if sender in self.readers and self.readers[sender].number == message.number:
             del self.readers[sender]
 
-    def want(self, sender: str, message: Want) -> Iterator[Effect]:
+    def want(self, sender: str, message: Want, now: float) -> Iterator[Effect]:
         """D54: it holds another version than the one that was confirmed."""
         reader = self.readers.get(sender)
         if reader is not None and reader.number == message.number:
             reader.position = min(reader.position, message.position)
             reader.sent.clear()
-            yield from self._send_stable(sender, reader)
+            yield from self._send_stable(sender, reader, now)
 
     def disconnected(self, peer: str) -> None:
         self.readers.pop(peer, None)
@@ -87,7 +89,7 @@ class Outlet:
 
     def restore(self, kept: Kept) -> None:
         """What an earlier life had written down."""
-        self.kept = dict(enumerate(kept.contents, kept.begin))
+        self.kept, self.usually_at = dict(enumerate(kept.contents, kept.begin)), {}
         self.kept_from, self.frontier = kept.begin, kept.begin + len(kept.contents)
         self.newest = self.frontier - 1
 
@@ -108,11 +110,12 @@ class Outlet:
                 reader.sent[bucket] = content.hash
                 yield Send(address, Tentative(self.stream, reader.number, bucket, content, closed, held, coverage))
 
-    def give_stable(self, contents: Sequence[Content], held: float = 0.0) -> Iterator[Effect]:
+    def give_stable(self, contents: Sequence[Content], now: float, held: float = 0.0) -> Iterator[Effect]:
         """The next buckets, final. `held`: how much later than usual the last of them is."""
         for content in contents:
             bucket = self.frontier
             self.kept[bucket] = content
+            self.usually_at[bucket] = now - held
             self.frontier += 1
             if bucket > self.newest:
                 self.newest = bucket
@@ -120,11 +123,12 @@ class Outlet:
                     if reader.lane is Lane.FRESH and not content.lost:
                         yield Send(address, Stable(self.stream, reader.number, bucket, (content,), held))
         for address, reader in self.readers.items():
-            yield from self._send_stable(address, reader, held)
+            yield from self._send_stable(address, reader, now)
         yield from self._lose(len(self.kept) - self.settings.lost_beyond)
 
-    def _send_stable(self, address: str, reader: Reader, held: float = 0.0) -> Iterator[Effect]:
-        """In order from the reader's position; only a confirmation where what it holds is final (D64)."""
+    def _send_stable(self, address: str, reader: Reader, now: float) -> Iterator[Effect]:
+        """In order from the reader's position; only a confirmation where what it holds is final (D64). What is said again was held back
+        since it was there."""
         if reader.lane is Lane.FRESH:
             return
         if reader.position < self.kept_from:
@@ -147,6 +151,7 @@ class Outlet:
             elif said_by is Confirm:
                 yield Send(address, Confirm(self.stream, reader.number, begin, tuple(c.hash for c in contents)))
             else:
+                held = now - self.usually_at.get(begin, now)
                 yield Send(address, Stable(self.stream, reader.number, begin, contents, held))
 
     def _said_by(self, reader: Reader) -> type[Stable | Confirm | Gap]:
@@ -199,6 +204,7 @@ class Outlet:
         if below > self.kept_from:
             for bucket in range(self.kept_from, below):
                 del self.kept[bucket]
+                self.usually_at.pop(bucket, None)
             self.kept_from = below
             yield Truncate(self.stream, below)
 

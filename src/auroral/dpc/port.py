@@ -155,7 +155,8 @@ class Port:
             self.stable[bucket] = content
             self.furthest = max(self.furthest, bucket + 1)
             self.tentative.pop(bucket, None)
-            self._hear(bucket, now, message.held)
+            later = (bucket - message.begin) * self.settings.bucket
+            self._hear(bucket, now, max(0.0, message.held - later))
         self.heard = now
         self._advance()
 

@@ -192,7 +192,7 @@ class Replica:
                     if stream in self.ports:
                         yield from self.ports[stream].renew(sender, number, now)
             case Subscribe() | Unsubscribe() | Want():
-                yield from self.unions[message.stream].outlet.heard(sender, message)
+                yield from self.unions[message.stream].outlet.heard(sender, message, now)
             case Ask():
                 yield from self.stagger.ask(sender, message, self._corrects(), now)
             case Grant():
@@ -239,7 +239,7 @@ class Replica:
                 for bucket, content in enumerate(contents[stream], job.begin):
                     yield from self.comparisons[stream].made(bucket, content.hash)
                 yield Keep(stream, job.begin, contents[stream])
-                yield from union.outlet.give_stable(contents[stream], union.held(job.origin, now))
+                yield from union.outlet.give_stable(contents[stream], now, union.held(job.origin, now))
                 continue
             begin, end = job.ranges[stream]
             wanted = contents[stream][begin - job.begin : end - job.begin]
@@ -267,7 +267,7 @@ class Replica:
             self.news = False
         for union in self.unions.values():
             union.note_state(now)
-        yield from self._give_up()
+        yield from self._give_up(now)
         yield from self._take_turns(now)
         yield from self.jobs.start_stable(partial(self._may_begin, now=now), now)
         yield from self.jobs.start_tentative(now)
@@ -303,7 +303,7 @@ class Replica:
             if union.fold is not None:
                 yield from union.fold.forget(min(union.outlet.frontier, union.outlet.lowest_need))
 
-    def _give_up(self) -> Iterator[Effect]:
+    def _give_up(self, now: float) -> Iterator[Effect]:
         """D71: what can never be made stable is a gap for those behind it too, and nothing is waited for that only it needs."""
         gone = False
         for stream, union in self.unions.items():
@@ -311,7 +311,7 @@ class Replica:
                 gone = True
                 yield from self.comparisons[stream].made(union.outlet.frontier, LOST.hash)
                 yield Keep(stream, union.outlet.frontier, (LOST,))
-                yield from union.outlet.give_stable([LOST])
+                yield from union.outlet.give_stable([LOST], now)
         for name, port in self.ports.items() if gone else ():
             port.skip(self._oldest_read(name))
 

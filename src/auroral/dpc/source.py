@@ -45,27 +45,27 @@ class Source:
                 if self.stream in kept:
                     self.outlet.restore(kept[self.stream])
             case Logged(bucket, content, closed):
-                yield from self._logged(bucket, content, closed)
+                yield from self._logged(bucket, content, closed, now)
             case Received(sender, message):
                 refused = list(refusals(sender, message, (self.stream,), {}))
-                yield from refused or self._receive(sender, message)
+                yield from refused or self._receive(sender, message, now)
             case Disconnected(peer):
                 self.outlet.disconnected(peer)
             case _:
                 pass
 
-    def _logged(self, bucket: int, content: Content, closed: bool) -> Iterator[Effect]:
+    def _logged(self, bucket: int, content: Content, closed: bool, now: float) -> Iterator[Effect]:
         if bucket < self.outlet.frontier:
             # It was in the log that the source came back with.
             yield Report("logged again", self.stream)
         elif closed:
             assert bucket == self.outlet.frontier, "a log has no holes"
-            yield from self.outlet.give_stable([content])
+            yield from self.outlet.give_stable([content], now)
         else:
             coverage = Coverage.of([self.stream], bucket, Level.PARTIAL)
             yield from self.outlet.give_tentative(bucket, content, coverage, closed=False)
 
-    def _receive(self, sender: str, message: Message) -> Iterator[Effect]:
+    def _receive(self, sender: str, message: Message, now: float) -> Iterator[Effect]:
         match message:
             case Ping():
                 yield from strangers(sender, message, (self.stream,))
@@ -74,6 +74,6 @@ class Source:
                 offer = Offer(State.STABLE, True, self.outlet.frontier, self.outlet.kept_from)
                 yield Send(sender, Pong({self.stream: offer}, unknown))
             case Subscribe() | Unsubscribe() | Want():
-                yield from self.outlet.heard(sender, message)
+                yield from self.outlet.heard(sender, message, now)
             case _:
                 pass

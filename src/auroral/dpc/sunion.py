@@ -101,9 +101,9 @@ class SUnion:
         return begin < end
 
     def learn(self, bucket: int, now: float) -> None:
-        """How long it waited, where nothing held it up."""
+        """How long it waited, where nothing held it up: not so long that it would be a failure."""
         origin = self.origin(bucket)
-        if origin is not None and not self.processing:
+        if origin is not None and not self.processing and now - origin < self.settings.detection:
             self.usual_wait.learn(now - origin)
 
     # Tentative

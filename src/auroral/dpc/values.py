@@ -60,7 +60,7 @@ class Unsubscribe:
 
 @dataclass(frozen=True, slots=True)
 class Stable:
-    """Final contents of the buckets from `begin` on; `held` as in `Tentative`, of the last of them."""
+    """Final contents of the buckets from `begin` on; `held` as in `Tentative`, of the first of them: the others came a bucket apart."""
 
     stream: str
     number: int
