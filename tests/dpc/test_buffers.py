@@ -163,3 +163,13 @@ def test_a_client_is_told_what_it_will_never_get():
     assert [e for e in effects if isinstance(e, Miss)] == [Miss("o", 0, 5)]
     effects = found.handle(Received("a", Stable("o", 1, 5, rows(5))), 0.3)
     assert [e for e in effects if isinstance(e, Deliver)] == [Deliver("o", 5, *rows(5), True)]
+
+
+def test_who_does_not_know_yet_where_to_begin_gives_nothing_up():
+    output = OutputSpec("o", {"s": 2, "t": 2}, (frozenset("st"),), ("reader",))
+    spec = ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, {"o": output})
+    found = Replica(spec, LOSING, recovering=True)
+    found.handle(Started(), 0.0)
+    found.handle(Received("S", Pong({"s": Offer(State.STABLE, True, 30, 20)}, {})), 0.1)
+    found.handle(Received("S", Stable("s", 1, 20, rows(*range(20, 30)))), 0.2)
+    assert found.outlets["o"].kept == {} and found.ports["s"].frontier == 30

@@ -28,13 +28,12 @@ class Judge:
         }
 
     def _worth(self, offer: Offer) -> Offer:
-        if self.position is None:
-            return offer
-        ahead = offer.frontier - self.position
+        ahead = offer.frontier - (self.position or 0)
         if offer.state is State.FAILURE and ahead > 0:
             # Nothing new comes from it; it has stable buckets to give all the same.
             return replace(offer, state=State.STABILIZATION, fresh=False)
-        if offer.state is State.STABLE and ahead * self.settings.bucket > self.settings.long_replay:
+        long = self.position is not None and ahead * self.settings.bucket > self.settings.long_replay
+        if offer.state is State.STABLE and long:
             # P3: what is new would wait behind all that is to be replayed. It is stable again once that has come (D35).
             return replace(offer, state=State.STABILIZATION, fresh=True)
         return offer
