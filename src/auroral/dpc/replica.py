@@ -181,9 +181,8 @@ class Replica:
             case Ping():
                 yield from strangers(sender, message, self.unions)
                 unknown = acknowledged(self.outlets, sender, message)
-                for stream, said in message.hashes.items():
-                    if stream in self.unions and sender in self.spec.peers:
-                        yield from self.comparisons[stream].heard(sender, said)
+                if sender in self.spec.peers:
+                    yield from self._hear_peer(sender, message)
                 if not self.recovering:
                     yield Send(sender, Pong({stream: self.offer(stream, now) for stream in self.unions}, unknown))
             case Pong(offers, unknown):
@@ -213,6 +212,13 @@ class Replica:
                 yield from self.ports[message.stream].receive(sender, message, now)
                 if isinstance(message, Tentative):
                     yield from self._count_late(message)
+
+    def _hear_peer(self, peer: str, message: Ping) -> Iterator[Effect]:
+        if not self.usual_job.times and message.job:
+            self.usual_job.learn(message.job)
+        for stream, said in message.hashes.items():
+            if stream in self.unions:
+                yield from self.comparisons[stream].heard(peer, said)
 
     def _count_late(self, message: Tentative) -> Iterator[Effect]:
         using = [union for union in self.unions.values() if message.stream in union.ports]
@@ -247,9 +253,12 @@ class Replica:
         for peer in peers:
             read = {name: port for name, port in self.ports.items() if peer in port.producers}
             numbers = {name: port.numbers[peer] for name, port in read.items() if peer in port.numbers}
-            earlier = peer in self.spec.peers and peer < self.spec.name
-            hashes = {s: comparison.tell(peer) for s, comparison in self.comparisons.items()} if earlier else {}
-            yield Send(peer, Ping({name: acks[name] for name in read if name in acks}, numbers, hashes))
+            same = peer in self.spec.peers
+            earlier = (
+                {s: comp.tell(peer) for s, comp in self.comparisons.items()} if same and peer < self.spec.name else {}
+            )
+            job = self.usual_job.highest if same else 0.0
+            yield Send(peer, Ping({name: acks[name] for name in read if name in acks}, numbers, earlier, job))
 
     def _ack(self, name: str) -> Ack:
         using = [union for union in self.unions.values() if name in union.ports]
