@@ -43,11 +43,11 @@ def sent(effects: list[Effect]) -> list[Message]:
 
 def test_the_oldest_is_lost_and_counted_and_who_asks_for_it_is_told():
     found = Outlet("s", ("a",), LOSING)
-    effects = list(found.give_stable(rows(0, 1, 2, 3, 4, 5)))
+    effects = list(found.give_stable(rows(0, 1, 2, 3, 4, 5), 0.0))
     assert Report("lost from a full buffer", "s", 2) in effects and Truncate("s", 2) in effects
     asked = Subscribe("s", 1, Lane.BOTH, 0, False)
-    assert list(found.subscribe("a", asked)) == [Report("asked for what is not kept", "s")], "another may have it"
-    assert sent(list(found.subscribe("a", replace(asked, number=2, gaps=True)))) == [
+    assert list(found.subscribe("a", asked, 0.0)) == [Report("asked for what is not kept", "s")], "another may have it"
+    assert sent(list(found.subscribe("a", replace(asked, number=2, gaps=True), 0.0))) == [
         Gap("s", 2, 0, 2),
         Stable("s", 2, 2, rows(2, 3, 4, 5)),
     ]
@@ -55,8 +55,8 @@ def test_the_oldest_is_lost_and_counted_and_who_asks_for_it_is_told():
 
 def test_a_gap_in_what_is_kept_is_said_as_one():
     found = Outlet("s", ("a",), LOSING)
-    list(found.give_stable([*rows(0), LOST, LOST, *rows(3)]))
-    assert sent(list(found.subscribe("a", Subscribe("s", 1, Lane.BOTH, 0, False)))) == [
+    list(found.give_stable([*rows(0), LOST, LOST, *rows(3)], 0.0))
+    assert sent(list(found.subscribe("a", Subscribe("s", 1, Lane.BOTH, 0, False), 0.0))) == [
         Stable("s", 1, 0, rows(0)),
         Gap("s", 1, 1, 3),
         Stable("s", 1, 3, rows(3)),
@@ -163,3 +163,13 @@ def test_a_client_is_told_what_it_will_never_get():
     assert [e for e in effects if isinstance(e, Miss)] == [Miss("o", 0, 5)]
     effects = found.handle(Received("a", Stable("o", 1, 5, rows(5))), 0.3)
     assert [e for e in effects if isinstance(e, Deliver)] == [Deliver("o", 5, *rows(5), True)]
+
+
+def test_who_does_not_know_yet_where_to_begin_gives_nothing_up():
+    output = OutputSpec("o", {"s": 2, "t": 2}, (frozenset("st"),), ("reader",))
+    spec = ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, {"o": output})
+    found = Replica(spec, LOSING, recovering=True)
+    found.handle(Started(), 0.0)
+    found.handle(Received("S", Pong({"s": Offer(State.STABLE, True, 30, 20)}, {})), 0.1)
+    found.handle(Received("S", Stable("s", 1, 20, rows(*range(20, 30)))), 0.2)
+    assert found.outlets["o"].kept == {} and found.ports["s"].frontier == 30

@@ -209,3 +209,13 @@ def test_nothing_that_a_fold_needs_may_be_lost():
     with pytest.raises(WrongSettings, match="when_full='block'"):
         Replica(spec, bounded)
     assert Replica(spec, replace(bounded, when_full=WhenFull.BLOCK)).unions["o"].fold is not None
+
+
+def test_a_job_from_before_it_began_again_is_nothing():
+    found = replica(recovering=True, states={"o": state(8)})
+    offered(found, 8, 12, 0.1)
+    (job,) = jobs(given(found, 8, 12, 0.2))
+    offered(found, 20, 30, 0.3)
+    found.handle(Woken(), 0.35)
+    assert Report("begun again before its job ended", "o") in done(found, job, 0.4)
+    assert found.outlets["o"].frontier == 8 and found.unions["o"].fold.stable == state(8)

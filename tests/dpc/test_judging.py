@@ -56,3 +56,11 @@ def test_a_share_that_is_over_before_a_failure_is_noticed_is_refused():
     assert Settings(bucket=0.5, bound=3.0, share=1.0).share == 1.0
     with pytest.raises(WrongSettings, match="before a failure is noticed"):
         Settings(bucket=0.5, bound=3.0, share=0.9)
+
+
+@pytest.mark.parametrize(
+    ("position", "state"), [(19, State.STABILIZATION), (None, State.STABILIZATION), (20, State.FAILURE)]
+)
+def test_one_that_failed_is_asked_for_what_it_has(position: int | None, state: State):
+    """Also by a reader that is to be told where to begin."""
+    assert worth(Offer(State.FAILURE, True, 20), position).state is state

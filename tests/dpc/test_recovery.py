@@ -160,3 +160,18 @@ def test_a_heartbeat_with_a_stream_that_is_not_known_is_answered():
     assert Report("refused", "gone", detail="a speaks of gone: it is not known here") in found.handle(
         Received("a", Pong({}, {"gone": 1})), 0.2
     )
+
+
+def test_one_that_came_back_learns_from_the_others_what_a_job_takes():
+    """L5: else nothing is set aside for its first job, and that comes past the bound."""
+    output = OutputSpec("o", {"s": 1}, (frozenset("s"),), ("reader",))
+    spec = ReplicaSpec("q", {"s": ("S",)}, {"s": ("s",)}, {"o": output}, ("q2",))
+    found = Replica(spec, SETTINGS, recovering=True)
+    found.handle(Started(), 0.0)
+    found.handle(Received("stranger", Ping({}, {}, {}, 9.0)), 0.1)
+    assert found.usual_job.highest == 0.0
+    found.handle(Received("q2", Ping({}, {}, {}, 0.4)), 0.1)
+    found.handle(Received("q2", Ping({}, {}, {}, 7.0)), 0.2)
+    assert found.usual_job.highest == 0.4, "what it does not know itself"
+    pings = [e for e in found.handle(Woken(), 1.0) if isinstance(e, Send) and isinstance(e.message, Ping)]
+    assert {e.to: e.message.job for e in pings if isinstance(e.message, Ping)} == {"S": 0.0, "q2": 0.4}

@@ -22,6 +22,8 @@ SCHEDULES = {
     "all replicas and the client": "at 9s crash c; at 10s crash ua; at 10s crash ub; at 10s crash fa; at 10s crash fb; at 10s crash wa; "
     "at 10s crash wb; at 13s restart ua; at 13s restart ub; at 14s restart fa; at 14s restart fb; at 15s restart wa; at 15s restart wb; "
     "at 16s restart c",
+    "one that came back gives what is overdue": "at 5s silence t; at 5.5s crash ua; at 7s restart ua; at 7.3s crash ub; at 20s resume t; "
+    "at 22s restart ub",
     "all replicas, one input away": "at 8s crash t; at 10s crash ua; at 10s crash ub; at 12s restart ua; at 12s restart ub; "
     "at 30s restart t",
 }

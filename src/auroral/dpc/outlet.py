@@ -38,8 +38,8 @@ class Outlet:
     """The newest bucket that was given out in any version."""
     kept_from: int = 0
     kept: dict[int, Content] = field(default_factory=dict)
-    usual_at: dict[int, float] = field(default_factory=dict)
-    """When each kept bucket would have been given out, had nothing held it back."""
+    usually_at: dict[int, float] = field(default_factory=dict)
+    """When each of them came, or would have come if nothing had held it up."""
     readers: dict[str, Reader] = field(default_factory=dict)
     needs: dict[str, int] = field(default_factory=dict)
     reserves: dict[str, float] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Outlet:
             case Want():
                 yield from self.want(sender, message, now)
 
-    def subscribe(self, sender: str, message: Subscribe, now: float = 0.0) -> Iterator[Effect]:
+    def subscribe(self, sender: str, message: Subscribe, now: float) -> Iterator[Effect]:
         before = self.readers.get(sender)
         # Who takes another lane, or comes back, still holds what it was sent: a wrong guess only makes it ask.
         sent = dict(before.sent) if before and message.tentative else {}
@@ -73,7 +73,7 @@ class Outlet:
         if sender in self.readers and self.readers[sender].number == message.number:
             del self.readers[sender]
 
-    def want(self, sender: str, message: Want, now: float = 0.0) -> Iterator[Effect]:
+    def want(self, sender: str, message: Want, now: float) -> Iterator[Effect]:
         """D54: it holds another version than the one that was confirmed."""
         reader = self.readers.get(sender)
         if reader is not None and reader.number == message.number:
@@ -89,7 +89,7 @@ class Outlet:
 
     def restore(self, kept: Kept) -> None:
         """What an earlier life had written down."""
-        self.kept = dict(enumerate(kept.contents, kept.begin))
+        self.kept, self.usually_at = dict(enumerate(kept.contents, kept.begin)), {}
         self.kept_from, self.frontier = kept.begin, kept.begin + len(kept.contents)
         self.newest = self.frontier - 1
 
@@ -110,11 +110,12 @@ class Outlet:
                 reader.sent[bucket] = content.hash
                 yield Send(address, Tentative(self.stream, reader.number, bucket, content, closed, held, coverage))
 
-    def give_stable(self, contents: Sequence[Content], held: float = 0.0, now: float = 0.0) -> Iterator[Effect]:
+    def give_stable(self, contents: Sequence[Content], now: float, held: float = 0.0) -> Iterator[Effect]:
         """The next buckets, final. `held`: how much later than usual the last of them is."""
         for content in contents:
             bucket = self.frontier
-            self.kept[bucket], self.usual_at[bucket] = content, now - held
+            self.kept[bucket] = content
+            self.usually_at[bucket] = now - held
             self.frontier += 1
             if bucket > self.newest:
                 self.newest = bucket
@@ -125,14 +126,14 @@ class Outlet:
             yield from self._send_stable(address, reader, now, held)
         yield from self._lose(len(self.kept) - self.settings.lost_beyond)
 
-    def _held(self, bucket: int, now: float) -> float:
+    def _age(self, bucket: int, now: float) -> float:
         """Of a bucket that is sent again: it is as old as it is, whoever missed it and why, or it would be late by what it took a reader
         to come here. But what other inputs send again must have a chance to come with it. What an earlier life wrote down is
         as old as anything."""
-        return min(now - self.usual_at.get(bucket, float("-inf")), self.settings.oldest)
+        return min(now - self.usually_at.get(bucket, float("-inf")), self.settings.oldest)
 
     def _send_stable(self, address: str, reader: Reader, now: float, held: float | None = None) -> Iterator[Effect]:
-        """In order from the reader's position; only a confirmation where what it holds is final (D64)."""
+        """In order from the reader's position; only a confirmation where what it holds is final (D64). `held` if it is new."""
         if reader.lane is Lane.FRESH:
             return
         if reader.position < self.kept_from:
@@ -147,10 +148,10 @@ class Outlet:
             end = min(self.frontier, begin + MOST_AT_ONCE)
             while reader.position < end and self._said_by(reader) is said_by:
                 # One message says one age.
-                if held is None and said_by is Stable and self._held(reader.position, now) != self._held(begin, now):
+                if held is None and said_by is Stable and self._age(reader.position, now) != self._age(begin, now):
                     break
                 reader.position += 1
-            took = self._held(begin, now) if held is None else held
+            took = self._age(begin, now) if held is None else held
             contents = tuple(self.kept[bucket] for bucket in range(begin, reader.position))
             for bucket in range(begin, reader.position):
                 reader.sent.pop(bucket, None)
@@ -211,8 +212,7 @@ class Outlet:
         if below > self.kept_from:
             for bucket in range(self.kept_from, below):
                 del self.kept[bucket]
-                # What an earlier life wrote down has no such time.
-                self.usual_at.pop(bucket, None)
+                self.usually_at.pop(bucket, None)
             self.kept_from = below
             yield Truncate(self.stream, below)
 

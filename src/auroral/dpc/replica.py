@@ -13,7 +13,6 @@ from auroral.dpc.events import (
     Evaluated,
     Event,
     Failed,
-    Keep,
     Logged,
     Propose,
     Received,
@@ -23,20 +22,21 @@ from auroral.dpc.events import (
     WakeAt,
     Woken,
 )
-from auroral.dpc.jobs import Job, Jobs
+from auroral.dpc.jobs import Jobs
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet, acknowledged
 from auroral.dpc.port import Port
 from auroral.dpc.reconfiguration import change
 from auroral.dpc.recovery import Recovery
 from auroral.dpc.refusing import refusals, strangers
+from auroral.dpc.results import given_out, given_up
 from auroral.dpc.settings import UNLIMITED, Settings, WhenFull, WrongSettings
 from auroral.dpc.stagger import Stagger
 from auroral.dpc.sunion import OutputSpec, SUnion
 from auroral.dpc.switching import Offer
+from auroral.dpc.turns import Turns
 from auroral.dpc.usual import Usual
 from auroral.dpc.values import (
-    LOST,
     Ack,
     Ask,
     Commit,
@@ -50,7 +50,6 @@ from auroral.dpc.values import (
     Prepare,
     Refuse,
     Release,
-    Snapshot,
     Stable,
     Subscribe,
     Tentative,
@@ -88,12 +87,12 @@ class Replica:
     comparisons: dict[str, Comparison] = field(init=False)
     """By output, with other replicas."""
     monitor: Monitor = field(init=False)
-    stagger: Stagger = field(init=False)
     news: bool = field(init=False, default=False)
     """Whether a replica that is read from said something new."""
     jobs: Jobs = field(init=False)
     usual_job: Usual = field(init=False, default_factory=Usual)
     versions: Versions = field(init=False, default_factory=Versions)
+    turns: Turns = field(init=False)
     recovery: Recovery = field(init=False)
 
     def __post_init__(self) -> None:
@@ -110,9 +109,9 @@ class Replica:
         }
         producers = tuple(dict.fromkeys(producer for producers in inputs.values() for producer in producers))
         self.monitor = Monitor((*producers, *self.spec.peers), self.settings)
-        self.stagger = Stagger(self.spec.name, self.spec.peers)
         self.unions = {stream: self._union(spec) for stream, spec in self.spec.outputs.items()}
         self.jobs = Jobs(self.unions, self.usual_job, self.versions)
+        self.turns = Turns(Stagger(self.spec.name, self.spec.peers), self.jobs, self.monitor, self.settings)
         self.recovery = Recovery(self.ports, self.unions, self.monitor, self.settings, self.spec.peers)
         self.comparisons = {stream: Comparison(stream, self.spec.name) for stream in self.spec.outputs}
 
@@ -157,7 +156,10 @@ class Replica:
                     self.comparisons[stream].disconnected(peer)
             case Evaluated(number):
                 if (job := self.jobs.ended(number)) is not None:
-                    yield from self._evaluated(job, event, now)
+                    self.jobs.learn(job, now)
+                    for stream in job.outputs:
+                        yield from given_out(self.unions[stream], self.comparisons[stream], job, event, now)
+                    yield from self.jobs.cancel_guesses()
             case Failed(number, _):
                 if (job := self.jobs.ended(number)) is not None:
                     yield from (Report("job failed", stream) for stream in job.outputs)
@@ -180,9 +182,8 @@ class Replica:
             case Ping():
                 yield from strangers(sender, message, self.unions)
                 unknown = acknowledged(self.outlets, sender, message)
-                for stream, said in message.hashes.items():
-                    if stream in self.unions and sender in self.spec.peers:
-                        yield from self.comparisons[stream].heard(sender, said)
+                if sender in self.spec.peers:
+                    yield from self._hear_peer(sender, message)
                 if not self.recovering:
                     yield Send(sender, Pong({stream: self.offer(stream, now) for stream in self.unions}, unknown))
             case Pong(offers, unknown):
@@ -193,14 +194,8 @@ class Replica:
                         yield from self.ports[stream].renew(sender, number, now)
             case Subscribe() | Unsubscribe() | Want():
                 yield from self.unions[message.stream].outlet.heard(sender, message, now)
-            case Ask():
-                yield from self.stagger.ask(sender, message, self._corrects(), now)
-            case Grant():
-                yield from self.stagger.grant(sender, message, now)
-            case Refuse():
-                self.stagger.refuse(sender, message)
-            case Release():
-                self.stagger.release(sender)
+            case Ask() | Grant() | Refuse() | Release():
+                yield from self.turns.heard(sender, message, now)
             case Prepare() if self.recovering:
                 # It does not know yet how far its earlier lives came.
                 pass
@@ -219,37 +214,17 @@ class Replica:
                 if isinstance(message, Tentative):
                     yield from self._count_late(message)
 
+    def _hear_peer(self, peer: str, message: Ping) -> Iterator[Effect]:
+        if not self.usual_job.times and message.job:
+            self.usual_job.learn(message.job)
+        for stream, said in message.hashes.items():
+            if stream in self.unions:
+                yield from self.comparisons[stream].heard(peer, said)
+
     def _count_late(self, message: Tentative) -> Iterator[Effect]:
         using = [union for union in self.unions.values() if message.stream in union.ports]
         if all(union.too_late(message.bucket) for union in using):
             yield Report("tentative too late to be used", message.stream)
-
-    def _evaluated(self, job: Job, result: Evaluated, now: float) -> Iterator[Effect]:
-        self.jobs.learn(job, now)
-        contents = result.contents
-        for stream in job.outputs:
-            union = self.unions[stream]
-            if union.fold is not None:
-                state = Snapshot(job.end, result.states[stream])
-                if job.tentative:
-                    union.fold.guess(state, job.began[stream], job.coverage[stream][-1])
-                else:
-                    yield from union.fold.advance(state)
-            if not job.tentative:
-                for bucket, content in enumerate(contents[stream], job.begin):
-                    yield from self.comparisons[stream].made(bucket, content.hash)
-                yield Keep(stream, job.begin, contents[stream])
-                yield from union.outlet.give_stable(contents[stream], union.held(job.ready_at, now), now)
-                continue
-            begin, end = job.ranges[stream]
-            wanted = contents[stream][begin - job.begin : end - job.begin]
-            for bucket, content, coverage in zip(range(begin, end), wanted, job.coverage[stream], strict=True):
-                if bucket < union.outlet.frontier:
-                    yield Report("stable before its tentative job ended", stream)
-                    continue
-                union.processing = True
-                yield from union.outlet.give_tentative(bucket, content, coverage, held=union.held(job.ready_at, now))
-        yield from self.jobs.cancel_guesses()
 
     # What is to be done
 
@@ -269,8 +244,8 @@ class Replica:
         for union in self.unions.values():
             union.note_state(now)
         yield from self._give_up(now)
-        yield from self._take_turns(now)
-        yield from self.jobs.start_stable(partial(self._may_begin, now=now), now)
+        yield from self.turns.take(now)
+        yield from self.jobs.start_stable(partial(self.turns.may_begin, now=now), now)
         yield from self.jobs.start_tentative(now)
         yield WakeAt(min(self.monitor.next_at, *(union.next_deadline(now) for union in self.unions.values())))
 
@@ -279,9 +254,12 @@ class Replica:
         for peer in peers:
             read = {name: port for name, port in self.ports.items() if peer in port.producers}
             numbers = {name: port.numbers[peer] for name, port in read.items() if peer in port.numbers}
-            earlier = peer in self.spec.peers and peer < self.spec.name
-            hashes = {s: comparison.tell(peer) for s, comparison in self.comparisons.items()} if earlier else {}
-            yield Send(peer, Ping({name: acks[name] for name in read if name in acks}, numbers, hashes))
+            same = peer in self.spec.peers
+            earlier = (
+                {s: comp.tell(peer) for s, comp in self.comparisons.items()} if same and peer < self.spec.name else {}
+            )
+            job = self.usual_job.highest if same else 0.0
+            yield Send(peer, Ping({name: acks[name] for name in read if name in acks}, numbers, earlier, job))
 
     def _ack(self, name: str) -> Ack:
         using = [union for union in self.unions.values() if name in union.ports]
@@ -305,53 +283,21 @@ class Replica:
                 yield from union.fold.forget(min(union.outlet.frontier, union.outlet.lowest_need))
 
     def _give_up(self, now: float) -> Iterator[Effect]:
-        """D71: what can never be made stable is a gap for those behind it too, and nothing is waited for that only it needs."""
-        gone = False
+        """D71: and nothing is waited for that only what is given up needs."""
+        before = {stream: union.outlet.frontier for stream, union in self.unions.items()}
         for stream, union in self.unions.items():
-            while union.gives_up:
-                gone = True
-                yield from self.comparisons[stream].made(union.outlet.frontier, LOST.hash)
-                yield Keep(stream, union.outlet.frontier, (LOST,))
-                yield from union.outlet.give_stable([LOST], now=now)
-        for name, port in self.ports.items() if gone else ():
-            port.skip(self._oldest_read(name))
+            yield from given_up(union, self.comparisons[stream], now)
+        if any(union.outlet.frontier > before[stream] for stream, union in self.unions.items()):
+            for name, port in self.ports.items():
+                port.skip(self._oldest_read(name))
 
     def _oldest_read(self, name: str) -> int:
         using = [union for union in self.unions.values() if name in union.ports]
         unread = self.ports[name].frontier
         return min((union.reads_from(name, union.outlet.frontier) for union in using), default=unread)
 
-    # Taking turns
-
-    @property
-    def fresh(self) -> bool:
-        """Whether it can answer in time while it corrects: the bound has room for what it and those behind it take."""
-        return all(
-            u.own_time + self.settings.hop + u.outlet.reserve < self.settings.bound for u in self.unions.values()
-        )
-
-    def _take_turns(self, now: float) -> Iterator[Effect]:
-        waiting = any(union.processing and union.can_be_stable for union in self.unions.values())
-        if waiting and not self.fresh:
-            yield from self.stagger.want(now, self._peers_reached())
-        elif self.stagger.wanted and not waiting:
-            yield from self.stagger.done()
-
-    def _may_begin(self, union: SUnion, now: float) -> bool:
-        """Whether its next buckets may be made stable: what is to be corrected waits for its turn."""
-        if not union.processing or self.fresh:
-            return True
-        return self.stagger.may_correct(now, self._peers_reached())
-
-    def _corrects(self) -> bool:
-        """Whether it corrects something at the cost of what is new."""
-        return not self.fresh and any(self.unions[stream].processing for stream in self.jobs.being_made_stable)
-
-    def _peers_reached(self) -> list[str]:
-        return [peer for peer in self.spec.peers if self.monitor.reached(peer)]
-
     # What is said of it
 
     def offer(self, stream: str, now: float) -> Offer:
         union = self.unions[stream]
-        return Offer(union.state(now), self.fresh, union.outlet.frontier, union.outlet.kept_from)
+        return Offer(union.state(now), self.turns.fresh, union.outlet.frontier, union.outlet.kept_from)

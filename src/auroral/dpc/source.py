@@ -60,7 +60,7 @@ class Source:
             yield Report("logged again", self.stream)
         elif closed:
             assert bucket == self.outlet.frontier, "a log has no holes"
-            yield from self.outlet.give_stable([content], now=now)
+            yield from self.outlet.give_stable([content], now)
         else:
             coverage = Coverage.of([self.stream], bucket, Level.PARTIAL)
             yield from self.outlet.give_tentative(bucket, content, coverage, closed=False)

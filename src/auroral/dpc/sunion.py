@@ -102,11 +102,11 @@ class SUnion:
         return begin < end
 
     def learn(self, bucket: int, now: float) -> None:
-        """How long it waited, where nothing held it up."""
-        if not self.processing:
-            for name, port in self.ports.items():
-                if bucket in port.origin:
-                    self.usual_waits[name].learn(now - port.origin[bucket])
+        """How long it waited, where nothing held it up: not so long that it would be a failure."""
+        for name, port in self.ports.items():
+            waited = now - port.origin.get(bucket, float("-inf"))
+            if not self.processing and waited < self.settings.detection:
+                self.usual_waits[name].learn(waited)
 
     # Tentative
 

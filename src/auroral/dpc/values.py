@@ -60,7 +60,7 @@ class Unsubscribe:
 
 @dataclass(frozen=True, slots=True)
 class Stable:
-    """Final contents of the buckets from `begin` on; `held` as in `Tentative`, of the last of them."""
+    """Final contents of the buckets from `begin` on; `held` as in `Tentative`, of the first of them: the others came a bucket apart."""
 
     stream: str
     number: int
@@ -137,11 +137,12 @@ class Hashes:
 @dataclass(frozen=True, slots=True)
 class Ping:
     """How are you? With what is still needed of the streams that are read there, and the subscriptions that are thought to hold; to
-    another replica, with the hashes of new stable buckets."""
+    another replica, with the hashes of new stable buckets and what a job takes here, which one that came back does not know."""
 
     acks: Mapping[str, Ack]
     numbers: Mapping[str, int]
     hashes: Mapping[str, Hashes] = field(default_factory=dict)
+    job: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

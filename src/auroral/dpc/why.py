@@ -55,8 +55,8 @@ def _replica(core: Replica, union: SUnion, now: float) -> Iterator[str]:
         if union.outlet.stream in job.outputs:
             kind = "tentative" if job.tentative else "stable"
             yield f"job {number} makes {_buckets(job.begin, job.end)} {kind} since {job.started:.2f} s"
-    if core.stagger.wanted:
-        promised = ", ".join(core.stagger.promised)
+    if core.turns.stagger.wanted:
+        promised = ", ".join(core.turns.stagger.promised)
         yield f"it keeps answering while {promised} corrects" if promised else "it takes turns in correcting"
     if union.outlet.newest >= union.outlet.frontier:
         yield f"{_buckets(union.outlet.frontier, union.outlet.newest + 1)} may have been given out tentatively, to be corrected"

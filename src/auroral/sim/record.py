@@ -196,7 +196,7 @@ class Recorder:
         assert isinstance(replica, Replica)
         if any(job.begin <= self.tentative.get((core, life, stream), -1) for stream in job.outputs):
             length = run.stage.world.job_seconds(job)
-            run.corrections.append(Correction(now, now + length, core, replica.fresh))
+            run.corrections.append(Correction(now, now + length, core, replica.turns.fresh))
         for stream in job.outputs:
             for name in replica.spec.outputs[stream].reads:
                 view = job.view[name]
