@@ -123,6 +123,12 @@ class Network:
                 self._end(pair)
                 self.connections.setdefault(pair, Connection()).gone = True
 
+    def born(self, core: str) -> None:
+        """What was tried while it was away, in vain, does not break the connections that are made now."""
+        for pair, connection in self.connections.items():
+            if core in pair:
+                connection.number += 1
+
     def reset(self, one: str, other: str) -> None:
         for pair in list(self.connections):
             if {self.hosts[name] for name in pair} == {one, other} and pair[0] < pair[1]:
