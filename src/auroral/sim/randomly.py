@@ -24,7 +24,7 @@ def random_scenario(seed: int) -> Scenario:
     queries = _queries(draw, sources)
     bucket = draw.choice((0.25, 0.5))
     settings = Settings(
-        bucket=bucket, bound=draw.choice((2.5, 3.0, 5.0)), ping_every=draw.choice((0.1, 0.2, 0.25, 0.3))
+        bucket=bucket, bound=draw.choice((2.5, 3.0, 5.0)), ping_every=draw.choice((0.1, 0.25, 0.3, 0.3))
     )
     calm = Scenario(
         seed,
