@@ -45,90 +45,93 @@ MUTANTS = {
         "sunion.py",
         "longest = self.settings.bound - reserve",
         "longest = self.settings.bound - reserve + self.settings.bucket",
-        0,
+        37,
     ),
-    "tentative at once": Mutant("sunion.py", "else ready + self._patience()", "else ready", 0),
+    "tentative at once": Mutant("sunion.py", "else ready + self._patience()", "else ready", 29),
     "what was held back is forgotten": Mutant(
-        "sunion.py", "return max(0.0, now - ready_at - self.usual_job.value)", "return 0.0", 0
+        "sunion.py", "return max(0.0, now - ready_at - self.usual_job.value)", "return 0.0", 37
     ),
     "final before all inputs are": Mutant(
         "sunion.py",
         "min(begin + MOST_BUCKETS, *(port.frontier for port in self.ports.values()))",
         "min(begin + MOST_BUCKETS, max(port.frontier for port in self.ports.values()))",
-        0,
+        11,
     ),
     "a horizon one too short": Mutant(
         "sunion.py",
         "return max(0, bucket - self.spec.reads[name] + 1)",
         "return max(0, bucket - self.spec.reads[name] + 2)",
-        0,
+        11,
     ),
     "coverage of the last bucket only": Mutant(
-        "sunion.py", "for b in range(max(0, bucket - horizon + 1), bucket + 1)", "for b in range(bucket, bucket + 1)", 0
+        "sunion.py",
+        "for b in range(max(0, bucket - horizon + 1), bucket + 1)",
+        "for b in range(bucket, bucket + 1)",
+        55,
     ),
     "every output is said to be stable": Mutant(
         "sunion.py",
         "failed = {name for name, port in self.ports.items() if self._failed(port, now)}",
         "return State.STABLE",
-        0,
+        35,
     ),
     "a promise never ends": Mutant(
-        "stagger.py", "        self.promised.pop(sender, None)", "        self.promised[sender] = float('inf')", 0
+        "stagger.py", "        self.promised.pop(sender, None)", "        self.promised[sender] = float('inf')", 53
     ),
     "all correct at once": Mutant(
-        "stagger.py", "return self.granted is not None and now < self.granted[1]", "return True", 0
+        "stagger.py", "return self.granted is not None and now < self.granted[1]", "return True", 53
     ),
     "REC_DONE twice": Mutant(
         "tuples.py",
         "        if corrected and not self.correcting:\n",
         "        if corrected and not self.correcting:\n            yield Tuple(TupleType.REC_DONE, self.frontier)\n",
-        0,
+        11,
     ),
     "an acknowledgement one too high": Mutant(
-        "replica.py", "return Ack(need, reserve)", "return Ack(need + 1, reserve)", 0
+        "replica.py", "return Ack(need, reserve)", "return Ack(need + 1, reserve)", 11
     ),
     "row 2 of Table 4.3 stays": Mutant(
         "switching.py",
         "_row(2, NOT_STABLE, {None, *NOT_STABLE}, Action.CURR, some=STABLE)",
         "_row(2, NOT_STABLE, {None, *NOT_STABLE}, Action.STAY, some=STABLE)",
-        0,
+        55,
     ),
     "row 9 of Table 4.3 is missing": Mutant(
         "switching.py",
         "    _row(9, {FAILURE}, {None, FAILURE}, Action.CURR, some=UP_FAILURE, without={STABLE}),\n",
         "",
-        0,
+        11,
     ),
     "one that failed is not asked again": Mutant(
         "monitor.py",
         "        return self.peers\n",
         "        return tuple(p for p in self.peers if self.pending[p] < 5)\n",
-        0,
+        11,
     ),
-    "speaks before it is right": Mutant("replica.py", "if not self.recovering:", "if self is not None:", 0),
+    "speaks before it is right": Mutant("replica.py", "if not self.recovering:", "if self is not None:", 11),
     "a job that failed is not begun again": Mutant(
         "replica.py",
         "case Failed(number, _):\n                if (job := self.jobs.pop(number, None)) is not None:",
         "case Failed(number, _):\n                if (job := self.jobs.get(number)) is not None:",
-        0,
+        55,
     ),
     "a source never truncates": Mutant(
-        "source.py", "if self.outlet.forget(self.outlet.lowest_need):", "if self.outlet.forget(0):", 0
+        "source.py", "if self.outlet.forget(self.outlet.lowest_need):", "if self.outlet.forget(0):", 11
     ),
     "silence is no failure": Mutant(
-        "port.py", "return now - self.heard > self.settings.bucket + self.settings.detection", "return False", 0
+        "port.py", "return now - self.heard > self.settings.bucket + self.settings.detection", "return False", 37
     ),
     "a subscription begins one too high": Mutant(
         "port.py",
         "position = None if self.resuming else self.frontier",
         "position = None if self.resuming else self.frontier + 1",
-        0,
+        11,
     ),
     "a subscription that was lost is not renewed": Mutant(
         "port.py",
         "        if self.serves(producer, number):\n            yield",
         "        if False:\n            yield",
-        0,
+        11,
     ),
 }
 

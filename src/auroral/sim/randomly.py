@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from auroral.dpc.settings import Settings
 from auroral.sim.faults import VERBS, Fault
+from auroral.sim.oracle import Oracle
 from auroral.sim.scenario import CLIENT_HOST, Scenario, host
 from auroral.sim.standin import Kind, Query
 
@@ -24,7 +25,7 @@ def random_scenario(seed: int) -> Scenario:
     queries = _queries(draw, sources)
     bucket = draw.choice((0.25, 0.5))
     settings = Settings(
-        bucket=bucket, bound=draw.choice((2.5, 3.0, 5.0)), ping_every=draw.choice((0.1, 0.2, 0.25, 0.3))
+        bucket=bucket, bound=draw.choice((2.5, 3.0, 5.0)), ping_every=draw.choice((0.1, 0.25, 0.3, 0.3))
     )
     calm = Scenario(
         seed,
@@ -38,7 +39,14 @@ def random_scenario(seed: int) -> Scenario:
         chunks=draw.random() < 0.3,
         skews={source: round(draw.uniform(0, 0.2), 2) for source in sources} if draw.random() < 0.3 else {},
     )
+    calm = replace(calm, settings=replace(settings, bound=max(settings.bound, _least_bound(calm))))
     return replace(calm, faults=random_faults(draw, calm))
+
+
+def _least_bound(scenario: Scenario) -> float:
+    """D43: what replicas set aside for their own work must leave time to notice a failure, or there is no way to keep the bound."""
+    depth = max(map(Oracle(scenario).depth, scenario.outputs))
+    return round(scenario.settings.detection + depth * (1.5 * scenario.job + 2 * scenario.settings.hop) + 0.5, 1)
 
 
 def _queries(draw: Draw, sources: tuple[str, ...]) -> tuple[Query, ...]:
