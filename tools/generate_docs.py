@@ -54,7 +54,25 @@ def functions() -> str:
     return "\n".join(["| function | gives |", "|---|---|", *rows]) + "\n"
 
 
-GENERATORS: Mapping[str, Callable[[], str]] = {"boxes": boxes, "commands": commands, "functions": functions}
+def one_feed() -> str:
+    from auroral.dpc import switching
+
+    return switching.as_markdown(switching.TABLE_4_2)
+
+
+def two_feeds() -> str:
+    from auroral.dpc import switching
+
+    return switching.as_markdown(switching.TABLE_4_3)
+
+
+GENERATORS: Mapping[str, Callable[[], str]] = {
+    "boxes": boxes,
+    "commands": commands,
+    "functions": functions,
+    "one-feed": one_feed,
+    "two-feeds": two_feeds,
+}
 
 
 def pages() -> list[Path]:
