@@ -29,7 +29,11 @@ class Outcome:
 
 
 def simulate(scenario: Scenario) -> Outcome:
-    run = observed(scenario)
+    try:
+        run = observed(scenario)
+    except AssertionError as broken:
+        # A core found that it had come to a state that cannot be.
+        return Outcome(scenario, (f"a core stopped: {broken}",), 0, 0, 0.0)
     violations = tuple(f"{check.__name__}: {found}" for check in INVARIANTS for found in check(run))
     tentative = sum(not one.stable for given in run.deliveries.values() for one in given)
     return Outcome(scenario, violations, run.stage.world.events, tentative, _worst(run))
