@@ -9,7 +9,7 @@ import argparse
 import difflib
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -68,31 +68,16 @@ def invariants() -> str:
     return "\n".join(["| guarantee | what must hold |", "|---|---|", *rows]) + "\n"
 
 
-def switching() -> str:
-    from auroral.dpc.switching import ANY_BCK, TABLE_4_2, TABLE_4_3, Row
+def one_feed() -> str:
+    from auroral.dpc import switching
 
-    def states(given: Iterable[object]) -> str:
-        return ", ".join("none" if state is None else str(state) for state in sorted(given, key=_none_first))
-
-    def others(row: Row) -> str:
-        some = [] if row.some is None else [f"some r {row.some}"]
-        return ", ".join([*some, *(f"none {state}" for state in sorted(row.without))])
-
-    parts = []
-    for title, table in (("Table 4.2", TABLE_4_2), ("Table 4.3", TABLE_4_3)):
-        rows = [
-            f"| {row.number} | {states(row.curr)} | {'any' if row.bck == ANY_BCK else states(row.bck)} | {others(row)} | "
-            f"{row.action.value} |"
-            for row in table
-        ]
-        parts.append(
-            "\n".join([f"**{title}**", "", "| row | Curr | Bck | others | action |", "|---|---|---|---|---|", *rows])
-        )
-    return "\n\n".join(parts) + "\n"
+    return switching.as_markdown(switching.TABLE_4_2)
 
 
-def _none_first(state: object) -> int:
-    return -1 if state is None else int(str(getattr(state, "value", 0)))
+def two_feeds() -> str:
+    from auroral.dpc import switching
+
+    return switching.as_markdown(switching.TABLE_4_3)
 
 
 GENERATORS: Mapping[str, Callable[[], str]] = {
@@ -101,7 +86,8 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "faults": faults,
     "functions": functions,
     "invariants": invariants,
-    "switching": switching,
+    "one-feed": one_feed,
+    "two-feeds": two_feeds,
 }
 
 

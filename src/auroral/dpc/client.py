@@ -41,8 +41,7 @@ class Client:
     def _take(self, event: Event, now: float) -> Iterator[Effect]:
         match event:
             case Received(sender, message):
-                frontiers = {s: None if port.resuming else port.frontier for s, port in self.ports.items()}
-                refused = list(refusals(sender, message, (), frontiers))
+                refused = list(refusals(sender, message, (), self.ports))
                 yield from refused or self._receive(sender, message, now)
             case Disconnected(peer):
                 self.monitor.lost(peer)

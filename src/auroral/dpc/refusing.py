@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from auroral.dpc.events import Report
+from auroral.dpc.port import Port
 from auroral.dpc.values import (
     Confirm,
     Gap,
@@ -24,10 +25,8 @@ FARTHEST = 1_000_000
 """Buckets ahead of what is stable: nothing that is further off is believed."""
 
 
-def refusals(
-    sender: str, message: Message, outputs: Collection[str], inputs: Mapping[str, int | None]
-) -> Iterator[Report]:
-    """Of a message that is not to be taken; `inputs` with their frontiers, None where it is not known yet.
+def refusals(sender: str, message: Message, outputs: Collection[str], inputs: Mapping[str, Port]) -> Iterator[Report]:
+    """Of a message that is not to be taken.
 
     Of a heartbeat only the streams that are not known are left out: one wrong name must not make a node seem dead.
     """
@@ -46,10 +45,14 @@ def refusals(
                 yield _refused(sender, message.stream, "it is not read here")
             elif isinstance(message, Gap) and not message.begin <= message.end <= message.begin + FARTHEST:
                 yield _refused(sender, message.stream, f"there is no gap from {message.begin} to {message.end}")
-            elif bucket < 0 or ((frontier := inputs[message.stream]) is not None and bucket > frontier + FARTHEST):
+            elif bucket < 0 or _too_far(inputs[message.stream], bucket):
                 yield _refused(sender, message.stream, f"there is no bucket {bucket}")
         case _:
             pass
+
+
+def _too_far(port: Port, bucket: int) -> bool:
+    return not port.resuming and bucket > port.frontier + FARTHEST
 
 
 def strangers(sender: str, message: Ping | Pong, known: Iterable[str]) -> Iterator[Report]:

@@ -143,8 +143,7 @@ class Replica:
     def _take(self, event: Event, now: float) -> Iterator[Effect]:
         match event:
             case Received(sender, message):
-                frontiers = {name: None if port.resuming else port.frontier for name, port in self.ports.items()}
-                refused = list(refusals(sender, message, self.unions, frontiers))
+                refused = list(refusals(sender, message, self.unions, self.ports))
                 yield from refused or self._receive(sender, message, now)
             case Disconnected(peer):
                 self.news = True

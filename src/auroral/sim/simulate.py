@@ -42,7 +42,12 @@ class Outcome:
 
 
 def simulate(scenario: Scenario, *watchers: Watcher) -> Outcome:
-    return judged(observed(scenario, *watchers))
+    try:
+        run = observed(scenario, *watchers)
+    except AssertionError as broken:
+        # A core found that it had come to a state that cannot be.
+        return Outcome(scenario, (f"a core stopped: {broken}",), 0, 0, 0, 0, 0.0, ())
+    return judged(run)
 
 
 def judged(run: Run) -> Outcome:
