@@ -41,6 +41,8 @@ class Port:
     tentative: dict[int, Held] = field(default_factory=dict)
     origin: dict[int, float] = field(default_factory=dict)
     """When a bucket was first heard of, less what it had been held back before."""
+    arrived: dict[int, float] = field(default_factory=dict)
+    """When a bucket was first heard of here."""
     curr: Feed | None = None
     bck: Feed | None = None
     numbers: dict[str, int] = field(default_factory=dict)
@@ -159,6 +161,7 @@ class Port:
         """A bucket that is heard of passes those before it: their time runs too."""
         origin = now - held
         for passed in range(bucket, max(self.frontier, bucket - 8) - 1, -1):
+            self.arrived.setdefault(passed, now)
             if passed in self.origin and self.origin[passed] <= origin:
                 break
             self.origin[passed] = origin
@@ -206,6 +209,6 @@ class Port:
         return self.first + horizon - 1 if self.first else 0
 
     def forget(self, below: int) -> None:
-        for kept in (self.stable, self.tentative, self.origin):
+        for kept in (self.stable, self.tentative, self.origin, self.arrived):
             for bucket in [b for b in kept if b < min(below, self.frontier)]:
                 del kept[bucket]

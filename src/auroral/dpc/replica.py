@@ -195,6 +195,7 @@ class Replica:
             union = self.unions[stream]
             if not job.tentative:
                 yield from union.outlet.give_stable(contents[stream], union.held(job.origin, now))
+                yield from self._cancel_guesses(stream)
                 continue
             for bucket, content, coverage in zip(
                 range(job.begin, job.end), contents[stream], job.coverage, strict=True
@@ -204,6 +205,14 @@ class Replica:
                     continue
                 union.processing = True
                 yield from union.outlet.give_tentative(bucket, content, coverage, held=union.held(job.origin, now))
+
+    def _cancel_guesses(self, stream: str) -> Iterator[Effect]:
+        """What is final need not be guessed any more."""
+        frontier = self.unions[stream].outlet.frontier
+        for number, job in list(self.jobs.items()):
+            if job.tentative and job.outputs == (stream,) and job.end <= frontier:
+                del self.jobs[number]
+                yield Cancel(number)
 
     # What is to be done
 
@@ -260,11 +269,6 @@ class Replica:
         if end - begin == 1:
             for stream in streams:
                 self.unions[stream].learn(begin, now)
-        for number, job in list(self.jobs.items()):
-            if job.tentative and job.end <= end and set(job.outputs) <= set(streams):
-                # What is about to be final need not be guessed.
-                del self.jobs[number]
-                yield Cancel(number)
         yield self._evaluate(streams, begin, end, False, now)
 
     def _start_tentative(self, now: float) -> Iterator[Effect]:

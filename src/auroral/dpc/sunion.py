@@ -89,12 +89,17 @@ class SUnion:
         return None if begin is None else (begin, new.stop)
 
     def _due(self, bucket: int, policy: Policy, now: float) -> bool:
-        if self.stable_range[1] > bucket or self._blocked(bucket) or not self._allowed(bucket):
-            return False
         deadline = self._deadline(bucket)
-        if deadline is None:
+        if deadline is None or self._blocked(bucket) or not self._allowed(bucket):
             return False
-        return now >= deadline or (policy is Policy.PROCESS and self._all_that_will_come(bucket, now))
+        if now >= deadline:
+            # Also what is about to be made stable: a job that corrects many buckets may take longer than there is time.
+            return True
+        if policy is not Policy.PROCESS or bucket < self.stable_range[1]:
+            return False
+        # What all inputs have stable is not guessed before it must be, unless a guess went before it.
+        queued = all(bucket < port.frontier for port in self.ports.values())
+        return (self.processing or not queued) and self._all_that_will_come(bucket, now)
 
     def next_deadline(self, now: float) -> float:
         times = [self._deadline(bucket) for bucket in self._new_buckets()]
@@ -107,6 +112,9 @@ class SUnion:
     def origin(self, bucket: int) -> float | None:
         """When the bucket was first heard of on any input."""
         return min((p.origin[bucket] for p in self.ports.values() if bucket in p.origin), default=None)
+
+    def _arrived(self, bucket: int) -> float:
+        return min(port.arrived[bucket] for port in self.ports.values() if bucket in port.arrived)
 
     def coverage(self, bucket: int) -> Coverage:
         return together(
@@ -153,10 +161,10 @@ class SUnion:
         if origin is None:
             return None
         reserve = self.usual_job.highest + self.settings.hop + self.outlet.reserve
-        longest = self.settings.bound - reserve
+        latest = origin + self.settings.bound - reserve
         if self.settings.share is not None:
-            longest = min(longest, self.settings.share)
-        return origin + self.usual_wait.value + longest
+            latest = min(latest, self._arrived(bucket) + self.settings.share)
+        return latest + self.usual_wait.value
 
     # States
 

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 from auroral.model.errors import AuroralError
 
-VERBS = {"cut": (1, 2), "heal": (1, 2), "crash": (1, 1), "restart": (1, 1), "silence": (1, 1), "resume": (1, 1)}
-"""What can happen, and to how many hosts (or, for the last two, sources) it does."""
+VERBS = {
+    **dict.fromkeys(("cut", "heal"), (1, 2)),
+    **dict.fromkeys(("crash", "restart", "silence", "resume", "open", "close"), (1, 1)),
+}
+"""What can happen, and to how many hosts or (from silence on) sources it does. An open source gives rows and closes no bucket."""
 
 _LINE = re.compile(r"at\s+(?P<time>\d+(?:\.\d+)?)\s*s\s+(?P<verb>\w+)\s+(?P<places>\S+)")
 

@@ -22,6 +22,19 @@ QUIET = 30.0
 
 
 @dataclass(frozen=True, slots=True)
+class Costs:
+    """Seconds that a job takes: to begin, for each bucket, for each row that it reads."""
+
+    begin: float = 0.03
+    bucket: float = 0.002
+    row: float = 0.0
+
+    def of(self, job: Evaluate) -> float:
+        rows = sum(content.count for contents in job.view.values() for content in contents.values()) if self.row else 0
+        return self.begin + self.bucket * (job.end - job.begin) + self.row * rows
+
+
+@dataclass(frozen=True, slots=True)
 class Scenario:
     seed: int
     sources: tuple[str, ...]
@@ -31,6 +44,9 @@ class Scenario:
     seconds: float
     """How long the sources give rows."""
     faults: tuple[Fault, ...] = ()
+    rows: int | None = None
+    """Of each source in each bucket; None for a few, drawn."""
+    costs: Costs = Costs()
 
     @property
     def buckets(self) -> int:
@@ -72,7 +88,8 @@ class Scenario:
 
     def row_content(self, source: str, bucket: int) -> Content:
         draw = random.Random(fingerprint(self.seed, self.sources.index(source), bucket))
-        return content(tuple(draw.getrandbits(40) for _ in range(draw.randrange(4))))
+        count = draw.randrange(4) if self.rows is None else self.rows
+        return content(tuple(draw.getrandbits(40) for _ in range(count)))
 
     def expected(self) -> dict[str, list[Content]]:
         """Every stream, without failures and without the protocol."""
@@ -95,13 +112,15 @@ class Stage:
     scenario: Scenario
     world: World = field(init=False)
     silent: set[str] = field(default_factory=set)
+    open: set[str] = field(default_factory=set)
+    """Sources that give rows and do not close buckets."""
     unsaid: dict[str, list[int]] = field(default_factory=dict)
-    """Buckets that a source could not log while it was away."""
+    """Buckets that a source could not log, or could not close."""
 
     def __post_init__(self) -> None:
         scenario = self.scenario
         by_core = {name: query.evaluate for query in scenario.queries for name in scenario.names(query.stream)}
-        self.world = World(scenario.seed, by_core, _job_seconds)
+        self.world = World(scenario.seed, by_core, scenario.costs.of)
         for source in scenario.sources:
             self.unsaid[source] = []
             self.world.start(*self._source(source))
@@ -134,13 +153,15 @@ class Stage:
         return Replica(spec, scenario.settings, recovering)
 
     def _log(self, source: str, bucket: int) -> None:
-        if source in self.silent or self.unsaid[source]:
+        closed = source not in self.silent and source not in self.open
+        if not closed:
             self.unsaid[source].append(bucket)
-        else:
-            self._say(source, bucket)
+        if source not in self.silent:
+            self._say(source, bucket, closed)
 
-    def _say(self, source: str, bucket: int) -> None:
-        self.world.tell(self.scenario.names(source)[0], Logged(bucket, self.scenario.row_content(source, bucket), True))
+    def _say(self, source: str, bucket: int, closed: bool) -> None:
+        told = Logged(bucket, self.scenario.row_content(source, bucket), closed)
+        self.world.tell(self.scenario.names(source)[0], told)
 
     def happen(self, fault: Fault) -> None:
         match fault.verb:
@@ -154,21 +175,23 @@ class Stage:
                 self._restart(fault.places[0])
             case "silence":
                 self.silent.add(fault.places[0])
-            case "resume":
-                self.silent.discard(fault.places[0])
-                for bucket in self.unsaid[fault.places[0]]:
-                    self._say(fault.places[0], bucket)
-                self.unsaid[fault.places[0]].clear()
+            case "open":
+                self.open.add(fault.places[0])
+            case "resume" | "close":
+                self._resume(fault.places[0])
+
+    def _resume(self, source: str) -> None:
+        self.silent.discard(source)
+        self.open.discard(source)
+        for bucket in self.unsaid[source]:
+            self._say(source, bucket, closed=True)
+        self.unsaid[source].clear()
 
     def _restart(self, where: str) -> None:
         for query in self.scenario.queries:
             for name in self.scenario.names(query.stream):
                 if host(name) == where and name not in self.world.cores:
                     self.world.start(name, self._replica(query, name, recovering=True), where)
-
-
-def _job_seconds(job: Evaluate) -> float:
-    return 0.03 + 0.002 * (job.end - job.begin)
 
 
 def random_scenario(seed: int) -> Scenario:

@@ -9,7 +9,7 @@ from auroral.sim.faults import Fault, text
 from auroral.sim.invariants import INVARIANTS, Run, observed
 from auroral.sim.scenario import Scenario
 
-_ENDS = {"cut": "heal", "crash": "restart", "silence": "resume"}
+_ENDS = {"cut": "heal", "crash": "restart", "silence": "resume", "open": "close"}
 
 
 @dataclass(frozen=True, slots=True)
