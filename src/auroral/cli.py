@@ -31,7 +31,7 @@ from auroral.commands.terminal import (
 )
 from auroral.model.errors import AuroralError
 
-COMMANDS: tuple[ModuleType, ...] = (check, explain, run, batch, verify, prune, simulate, demo)
+COMMANDS: tuple[ModuleType, ...] = (check, explain, run, batch, verify, prune, simulate, experiments, demo)
 INTERRUPTED = 130
 
 DESCRIPTION = """\

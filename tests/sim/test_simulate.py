@@ -40,6 +40,12 @@ def test_a_short_failure_gives_nothing_tentative():
     assert (outcome.violations, outcome.tentative) == ((), 0)
 
 
+def test_many_short_buckets_that_wait_to_be_made_stable_are_not_guessed():
+    """D38: more buckets than one job takes."""
+    outcome = simulate(chain("at 5s silence t; at 10s resume t", 30, bucket=0.1, bound=6.0, ping_every=0.05))
+    assert (outcome.violations, outcome.tentative) == ((), 0)
+
+
 @pytest.mark.parametrize(
     "lost", ["crash ua; at 15s restart ua", "cut ua; at 15s heal ua", "cut s-ua; at 15s heal s-ua"]
 )
