@@ -29,7 +29,7 @@ SCHEDULES = {
 }
 
 
-@pytest.mark.parametrize("durable", ["", "uf", "ufw"])
+@pytest.mark.parametrize("durable", ["", "uw"])
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_what_crashed_comes_back(name, durable):
     outcome = simulate(chain(SCHEDULES[name], seconds=60, durable=durable))
