@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
 
-from auroral.commands import batch, check, demo, explain, prune, run, simulate, verify
+from auroral.commands import batch, check, demo, experiments, explain, prune, run, simulate, verify
 from auroral.commands.interrupts import ended_by_sigterm
 from auroral.commands.spark import SparkFailed, forget_said, last_said
 from auroral.commands.terminal import (
