@@ -83,6 +83,7 @@ class World:
         self.lives[name] = self.starts[name] = self.starts.get(name, 0) + 1
         self.started[name] = self.now
         self.wakes.pop(name, None)
+        self.network.started(name)
         self.tell(name, Started())
 
     def crash(self, host: str, told: bool) -> None:
