@@ -108,7 +108,7 @@ MUTANTS = {
         "        return tuple(p for p in self.peers if self.pending[p] < 5)\n",
         11,
     ),
-    "speaks before it is right": Mutant("replica.py", "if not self.recovering:", "if self is not None:", 11),
+    "speaks before it is right": Mutant("replica.py", "if not self.recovering:", "if self is not None:", 29),
     "a job that failed is not begun again": Mutant(
         "replica.py",
         "case Failed(number, _):\n                if (job := self.jobs.pop(number, None)) is not None:",
@@ -125,12 +125,6 @@ MUTANTS = {
         "port.py",
         "position = None if self.resuming else self.frontier",
         "position = None if self.resuming else self.frontier + 1",
-        11,
-    ),
-    "a subscription that was lost is not renewed": Mutant(
-        "port.py",
-        "        if self.serves(producer, number):\n            yield",
-        "        if False:\n            yield",
         11,
     ),
 }

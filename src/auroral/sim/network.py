@@ -24,6 +24,8 @@ class Connection:
     number: int = 0
     gone: bool = False
     """Whether the other side died, or began a new life, without this one hearing of it: the next message tells."""
+    closing: bool = False
+    """Whether it broke, and the sender has not heard of it yet: what it sends until then is lost, and reaches no later life."""
 
 
 @dataclass(slots=True)
@@ -63,6 +65,8 @@ class Network:
         connection = self.connections.get(pair)
         if connection is None:
             connection = self.connections[pair] = Connection()
+        if connection.closing:
+            return
         if connection.gone or to not in self.lives:
             wait = self.latency if to in self.lives else self.reset_after
             self.at(self.now + wait, partial(self._find_gone, pair, connection.number))
@@ -100,6 +104,8 @@ class Network:
         """Both directions end, and both sides hear of it, one after the other."""
         self._end(pair)
         for name, peer in (pair, pair[::-1]):
+            if (connection := self.connections.get((name, peer))) is not None:
+                connection.closing = name in self.lives
             heard = self.now + self.random.random() * self.heard_within
             self.at(heard, partial(self._lose, name, peer, self.lives.get(name)))
 
@@ -111,7 +117,15 @@ class Network:
 
     def _lose(self, name: str, peer: str, life: int | None) -> None:
         if life is not None and self.lives.get(name) == life:
+            if (connection := self.connections.get((name, peer))) is not None:
+                connection.closing = False
             self.tell(name, Disconnected(peer))
+
+    def started(self, core: str) -> None:
+        """A new life has none of the connections of the last one."""
+        for pair, connection in self.connections.items():
+            if pair[0] == core:
+                connection.closing = connection.gone = False
 
     def died(self, core: str, told: bool) -> None:
         """Its peers are told, unless they are cut off or nothing is left to tell them."""
@@ -122,12 +136,6 @@ class Network:
             else:
                 self._end(pair)
                 self.connections.setdefault(pair, Connection()).gone = True
-
-    def born(self, core: str) -> None:
-        """What was tried while it was away, in vain, does not break the connections that are made now."""
-        for pair, connection in self.connections.items():
-            if core in pair:
-                connection.number += 1
 
     def reset(self, one: str, other: str) -> None:
         for pair in list(self.connections):

@@ -86,7 +86,7 @@ class World:
         self.lives[name] = self.starts[name] = self.starts.get(name, 0) + 1
         self.started[name] = self.now
         self.wakes.pop(name, None)
-        self.network.born(name)
+        self.network.started(name)
         self.tell(name, self.disks.started(name))
 
     def crash(self, host: str, told: bool) -> None:
