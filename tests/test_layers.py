@@ -93,7 +93,8 @@ def test_module_keeps_the_rules(module: Path) -> None:
 
 def test_every_imported_package_is_declared() -> None:
     with open(PACKAGE.parents[1] / "pyproject.toml", "rb") as file:
-        requirements = tomllib.load(file)["project"]["dependencies"]
+        project = tomllib.load(file)["project"]
+    requirements = [*project["dependencies"], *project["optional-dependencies"]["plots"]]
     declared = {re.split(r"\W", requirement)[0] for requirement in requirements}
     imported = {name.split(".")[0] for module in modules() for _, name in imported_names(ast.parse(module.read_text()))}
     # py4j is pyspark's own bridge to the JVM: its version is pyspark's choice.

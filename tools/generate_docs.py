@@ -60,11 +60,41 @@ def forms() -> str:
     return forms_table()
 
 
+def faults() -> str:
+    from auroral.sim.faults import VERBS
+
+    rows = [f"| `{name}` | {verb.meaning} | {f'`{verb.end}`' if verb.end else ''} |" for name, verb in VERBS.items()]
+    return "\n".join(["| verb | what happens | until |", "|---|---|---|", *rows]) + "\n"
+
+
+def invariants() -> str:
+    from auroral.sim.invariants import INVARIANTS
+
+    rows = [f"| `{check.__name__}` | {' '.join((check.__doc__ or '').split())} |" for check in INVARIANTS]
+    return "\n".join(["| guarantee | what must hold |", "|---|---|", *rows]) + "\n"
+
+
+def one_feed() -> str:
+    from auroral.dpc import switching
+
+    return switching.as_markdown(switching.TABLE_4_2)
+
+
+def two_feeds() -> str:
+    from auroral.dpc import switching
+
+    return switching.as_markdown(switching.TABLE_4_3)
+
+
 GENERATORS: Mapping[str, Callable[[], str]] = {
     "boxes": boxes,
     "commands": commands,
+    "faults": faults,
     "forms": forms,
     "functions": functions,
+    "invariants": invariants,
+    "one-feed": one_feed,
+    "two-feeds": two_feeds,
 }
 
 

@@ -8,7 +8,7 @@ trap 'rm -rf "$folder"' EXIT
 "$python" -m pip -qq --disable-pip-version-check install --target "$folder" uv
 {
   echo "# All versions, for running and for developing. Made by \`make lock\`; do not edit by hand."
-  "$folder/bin/uv" pip compile --quiet --universal --python-version 3.11 --extra dev \
+  "$folder/bin/uv" pip compile --quiet --universal --python-version 3.11 --extra dev --extra plots \
     --no-header --no-emit-index-url --no-emit-find-links pyproject.toml
 } > "$folder/requirements.lock"
 cp "$folder/requirements.lock" requirements.lock

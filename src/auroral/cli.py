@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
 
-from auroral.commands import batch, check, demo, explain, prune, run, verify
+from auroral.commands import batch, check, demo, experiments, explain, prune, run, simulate, verify
 from auroral.commands.interrupts import ended_by_sigterm
 from auroral.commands.spark import SparkFailed, forget_said, last_said
 from auroral.commands.terminal import (
@@ -31,7 +31,7 @@ from auroral.commands.terminal import (
 )
 from auroral.model.errors import AuroralError
 
-COMMANDS: tuple[ModuleType, ...] = (check, explain, run, batch, verify, prune, demo)
+COMMANDS: tuple[ModuleType, ...] = (check, explain, run, batch, verify, prune, simulate, experiments, demo)
 INTERRUPTED = 130
 
 DESCRIPTION = """\

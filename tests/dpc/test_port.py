@@ -17,7 +17,7 @@ SETTINGS = Settings(bucket=0.5, bound=5)
 
 def port() -> Port:
     found = Port("s", ("a", "b"), SETTINGS, ("x",))
-    list(found.switch({"a": Offer(State.STABLE), "b": Offer(State.STABLE)}))
+    list(found.switch({"a": Offer(State.STABLE), "b": Offer(State.STABLE)}, 1.0))
     return found
 
 
@@ -82,20 +82,20 @@ def test_switching_names_what_is_held():
     found = port()
     all_of(found.take_stable(stable(0, 10, 11), 1.0))
     all_of(found.take_tentative("a", tentative(2, 22), 1.0))
-    effects = all_of(found.switch({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABLE)}))
+    effects = all_of(found.switch({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABLE)}, 1.0))
     assert effects == [Send("a", Unsubscribe("s", 1)), Send("b", Subscribe("s", 2, Lane.BOTH, 2, True))]
     assert found.serves("b", 2) and not found.serves("a", 1)
-    assert all_of(found.switch({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABLE)})) == []
+    assert all_of(found.switch({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABLE)}, 1.0)) == []
 
 
 def test_corrections_in_the_background():
     """D59: what is new from one replica, corrections from another; from one that gives both, in one subscription."""
     found = port()
-    effects = all_of(found.switch({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABILIZATION)}))
+    effects = all_of(found.switch({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABILIZATION)}, 1.0))
     assert effects == [
         Send("b", Subscribe("s", 2, Lane.CORRECT, 0, False)),
     ]
-    effects = all_of(found.switch({"a": Offer(State.FAILURE), "b": Offer(State.STABILIZATION, fresh=True)}))
+    effects = all_of(found.switch({"a": Offer(State.FAILURE), "b": Offer(State.STABILIZATION, fresh=True)}, 1.0))
     assert effects == [Send("a", Unsubscribe("s", 1)), Send("b", Subscribe("s", 3, Lane.BOTH, 0, False))]
 
 
@@ -108,3 +108,59 @@ def test_silence_is_a_failure_and_boundaries_without_rows_are_none():
     assert not found.failed(healthy, 9.5 + 1.5)
     assert found.failed(healthy, 9.5 + 1.6)
     assert found.failed({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABLE)}, 9.6)
+
+
+def test_a_replica_that_is_further_and_sends_nothing_is_left():
+    """D27: and asked again when no other one is there."""
+    further = {"a": Offer(State.STABLE, frontier=3), "b": Offer(State.STABLE, frontier=3)}
+    found = port()
+    assert all_of(found.switch(further, 2.4)) == []
+    assert all_of(found.switch(further, 2.6)) == [
+        Send("a", Unsubscribe("s", 1)),
+        Send("b", Subscribe("s", 2, Lane.BOTH, 0, False)),
+    ]
+    assert all_of(found.switch(further, 3.0)) == []
+    assert all_of(found.switch(further, 4.2)) == [
+        Send("b", Unsubscribe("s", 2)),
+        Send("a", Subscribe("s", 3, Lane.BOTH, 0, False)),
+    ]
+    alone = {"a": Offer(State.STABLE, frontier=3), "b": Offer(State.FAILURE)}
+    assert all_of(found.switch(alone, 6.0)) == [Send("a", Subscribe("s", 4, Lane.BOTH, 0, False))]
+
+
+def test_a_stable_bucket_that_comes_again_and_differs_is_reported():
+    found = port()
+    all_of(found.take_stable(stable(0, 10), 1.0))
+    (report,) = all_of(found.take_stable(stable(0, 11), 1.1))
+    assert isinstance(report, Report) and report.kind == "diverged" and "bucket 0" in report.detail
+
+
+def test_a_replica_that_failed_gives_what_it_has_all_the_same():
+    """It is reached, and nothing new comes from it; what it made stable before is still to be had."""
+    found = port()
+    all_of(found.switch({"a": Offer(State.FAILURE), "b": Offer(State.FAILURE)}, 1.0))
+    further = {"a": Offer(State.FAILURE), "b": Offer(State.FAILURE, frontier=3)}
+    assert all_of(found.switch(further, 1.1)) == [
+        Send("a", Unsubscribe("s", 1)),
+        Send("b", Subscribe("s", 2, Lane.CORRECT, 0, False)),
+    ]
+    all_of(found.take_stable(stable(0, 10, 11, 12), 1.2))
+    assert all_of(found.switch(further, 1.3)) == []
+
+
+def test_one_that_is_blocked_is_read_for_the_stable_buckets_that_it_has():
+    """D68, D81: who came back with nothing would stay mute until its producer's failure ends."""
+    found = Port("s", ("a",), SETTINGS, ("x",), resuming=True)
+    (sent,) = found.switch({"a": Offer(State.FAILURE, frontier=9)}, 0.5)
+    assert sent == Send("a", Subscribe("s", 1, Lane.CORRECT, None, False))
+    all_of(found.take_stable(stable(5, 15, 16, 17, 18), 1.0))
+    assert found.frontier == 9
+    ended = all_of(found.switch({"a": Offer(State.FAILURE, frontier=9)}, 1.1))
+    assert not [effect for effect in ended if isinstance(effect.message, Subscribe)], "there is no more for now"
+
+
+def test_buckets_that_are_said_again_are_as_old_as_they_are():
+    found = port()
+    again = Stable("s", 1, 0, tuple(Content(hash, 1) for hash in (10, 11, 12)), held=0.75)
+    all_of(found.take_stable(again, 5.0))
+    assert found.origin == {0: 4.25, 1: 4.25, 2: 4.25}

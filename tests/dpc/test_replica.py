@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from auroral.dpc.coverage import AtLeast
+from auroral.dpc.coverage import NOTHING, AtLeast
 from auroral.dpc.events import Effect, Evaluate, Evaluated, Failed, Received, Report, Send, Started, Woken
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Settings
 from auroral.dpc.states import State
 from auroral.dpc.sunion import OutputSpec
 from auroral.dpc.switching import Offer
-from auroral.dpc.values import Content, Pong, Stable, Subscribe
+from auroral.dpc.values import Content, Ping, Pong, Stable, Subscribe, Tentative
 
 SETTINGS = Settings(bucket=0.5, bound=3.0)
 
@@ -64,3 +64,59 @@ def test_a_bucket_without_enough_of_its_sources_is_held_back():
         given(found, "s", 0, 0.5)
     assert [job.tentative for job in jobs(free.handle(Woken(), 4.0))] == [True]
     assert jobs(bound.handle(Woken(), 4.0)) == []
+
+
+def test_who_comes_back_computes_nothing_from_before_its_inputs_begin():
+    """D65, D66: also of an output whose inputs are there while another one's are not."""
+    outputs = {
+        "o": OutputSpec("o", {"s": 1, "t": 1}, (frozenset("st"),), ()),
+        "x": OutputSpec("x", {"s": 2}, (frozenset("s"),), ()),
+    }
+    spec = ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, outputs)
+    found = Replica(spec, SETTINGS, recovering=True)
+    found.handle(Started(), 0.0)
+    found.handle(Received("S", Pong({"s": Offer(State.STABLE, frontier=12)}, {})), 0.0)
+    number = found.ports["s"].numbers["S"]
+    contents = tuple(Content(bucket, 1) for bucket in range(7, 12))
+    (job,) = jobs(found.handle(Received("S", Stable("s", number, 7, contents)), 0.1))
+    assert (job.outputs, job.begin, job.end) == (("x",), 8, 12)
+    assert found.recovering, "t is not there yet"
+
+
+def test_all_outputs_that_are_due_go_into_one_tentative_job():
+    """The bound sets one job's time aside: with a job each, the last would be late, and where jobs are long never come."""
+    outputs = {
+        "o": OutputSpec("o", {"s": 1, "t": 1}, (frozenset("st"),), ()),
+        "x": OutputSpec("x", {"s": 1, "t": 1}, (frozenset("st"),), ()),
+    }
+    found = replica()
+    found = Replica(ReplicaSpec("q", found.spec.inputs, found.spec.sources, outputs), SETTINGS)
+    found.handle(Started(), 0.0)
+    for source, stream in (("S", "s"), ("T", "t")):
+        found.handle(Received(source, Pong({stream: Offer(State.STABLE)}, {})), 0.0)
+    given(found, "s", 0, 0.5)
+    (job,) = jobs(found.handle(Woken(), 4.0))
+    assert (job.outputs, job.tentative) == (("o", "x"), True)
+    found.handle(Evaluated(job.job, {"o": (Content(1, 1),), "x": (Content(2, 1),)}), 4.1)
+    assert [found.outlets[stream].newest for stream in "ox"] == [0, 0]
+
+
+def test_an_input_that_no_output_reads_holds_up_nothing():
+    output = OutputSpec("o", {"s": 1}, (frozenset("s"),), ())
+    found = Replica(ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, {"o": output}), SETTINGS)
+    found.handle(Started(), 0.0)
+    found.handle(Received("T", Pong({"t": Offer(State.STABLE)}, {})), 0.1)
+    given(found, "t", 0, 0.5)
+    pings = [e.message for e in found.handle(Woken(), 1.0) if isinstance(e, Send) and e.to == "T"]
+    assert [ping.acks["t"].need for ping in pings if isinstance(ping, Ping)] == [1]
+
+
+def test_a_bucket_that_is_far_ahead_costs_no_more_than_another():
+    """M9: as if somebody's clock were wrong; what lies between is not looked at one by one."""
+    found = replica()
+    found.handle(Received("S", Pong({"s": Offer(State.UP_FAILURE)}, {})), 0.1)
+    far = Tentative("s", found.ports["s"].numbers["S"], 900_000, Content(1, 1), True, 0.0, NOTHING)
+    found.handle(Received("S", far), 0.5)
+    assert len(found.unions["o"]._new_buckets()) == 9
+    (job,) = jobs(found.handle(Woken(), 4.0))
+    assert (job.begin, job.end) == (900_000, 900_001)

@@ -82,3 +82,13 @@ def test_who_leaves_out_what_is_tentative_sees_the_stable_stream(steps):
     assert behind == [row for _, rows in sorted(view.shown.items()) for row in rows]
     kinds = [one.type for one in found]
     assert kinds.count(TupleType.REC_DONE) <= kinds.count(TupleType.UNDO)
+
+
+def test_what_is_tentative_before_a_gap_stays():
+    view = TupleView()
+    for bucket in range(4):
+        list(view.tentative(bucket, (bucket,)))
+    assert list(view.gap(2)) == [Tuple(TupleType.GAP, 2)]
+    assert view.shown == {2: (2,), 3: (3,)}
+    assert next(iter(list(view.stable(2, (9,))))) == Tuple(TupleType.UNDO, 2)
+    assert list(view.gap(4)) == [Tuple(TupleType.GAP, 4), Tuple(TupleType.REC_DONE, 4)]

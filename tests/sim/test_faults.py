@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from auroral.sim.faults import Fault, WrongSchedule, parse, text
+from auroral.sim.faults import Fault, WrongSchedule, parse, text, with_their_ends
 
 
 def test_a_schedule_reads_as_it_is_written():
@@ -17,12 +17,29 @@ def test_a_schedule_reads_as_it_is_written():
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("at 3 cut n1", r"line 1: 'at 3 cut n1' is not like 'at 3s cut n1-n3'; allowed: cut, heal, crash"),
+        ("at 3 cut n1", r"line 1: 'at 3 cut n1' is not like 'at 3s cut n1-n3'; allowed: cut, isolate, slow"),
         ("at 3s burn n1", r"there is no 'burn'; allowed: cut"),
-        ("at 3s crash n1-n2", r"crash takes 1 places, not 2"),
+        ("at 3s silence n1-n2", r"silence takes 1 place, not 2"),
+        ("at 3s slow n1", r"slow takes 2 places, not 1"),
+        ("at 3s crash n1>n2", r"only 'cut a>b' and 'heal a>b' go one way"),
         ("\nat 3s cut n1-n9", r"line 2: there is no n9; there are n1, n2"),
     ],
 )
 def test_what_cannot_be_read_is_said(line, told):
     with pytest.raises(WrongSchedule, match=told):
         parse(line, ["n1", "n2"])
+
+
+def test_one_way_and_many_places():
+    given = parse("at 1s cut n1>n2; at 2s crash n1-n2-n3; at 3s heal n1>n2")
+    assert given[0] == Fault(1, "cut", ("n1", "n2"), one_way=True)
+    assert given[1] == Fault(2, "crash", ("n1", "n2", "n3"))
+    assert parse(text(given)) == given
+
+
+def test_each_fault_goes_with_what_ends_it():
+    given = parse(
+        "at 1s cut a; at 2s cut a-b; at 3s unplug a; at 4s heal a-b; at 5s reset a-b; at 6s heal a; at 7s restart a"
+    )
+    found = [[fault.verb for fault in one] for one in with_their_ends(given)]
+    assert found == [["cut", "heal"], ["cut", "heal"], ["unplug", "restart"], ["reset"]]

@@ -1,15 +1,20 @@
-"""A client proxy: reads outputs like a node, and passes on every version of a bucket that is better than the last (D73)."""
+"""A client proxy: reads outputs like a node, and passes on every version of a bucket that is better than the last (D73).
+
+Whoever runs it writes down, with each stable bucket that is delivered, that it was; a client that comes back goes on behind it. One
+that knows no position begins with the oldest bucket that is kept for it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from auroral.dpc.events import Deliver, Disconnected, Effect, Event, Received, Send, Started, WakeAt
+from auroral.dpc.events import Deliver, Disconnected, Effect, Event, Miss, Received, Send, Started, WakeAt
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.port import Port
+from auroral.dpc.refusing import refusals, strangers
 from auroral.dpc.settings import Settings
-from auroral.dpc.values import Ack, Confirm, Ping, Pong, Stable, Tentative
+from auroral.dpc.values import Ack, Confirm, Gap, Message, Ping, Pong, Stable, Tentative
 
 
 @dataclass(slots=True)
@@ -26,7 +31,7 @@ class Client:
     """Hashes of the tentative buckets that were delivered and not yet replaced."""
 
     def __post_init__(self) -> None:
-        self.ports = {stream: Port(stream, producers, self.settings) for stream, producers in self.streams.items()}
+        self.ports = {s: Port(s, producers, self.settings, resuming=True) for s, producers in self.streams.items()}
         self.monitor = Monitor(tuple(dict.fromkeys(p for ps in self.streams.values() for p in ps)), self.settings)
         self.delivered = dict.fromkeys(self.streams, 0)
 
@@ -35,30 +40,49 @@ class Client:
 
     def _take(self, event: Event, now: float) -> Iterator[Effect]:
         match event:
-            case Received(sender, Pong(offers, unknown)):
-                self.monitor.answered(sender, offers)
-                for stream, number in unknown.items():
-                    yield from self.ports[stream].renew(sender, number)
-            case Received(sender, Stable() | Tentative() | Confirm() as message):
-                port = self.ports[message.stream]
-                yield from port.receive(sender, message, now)
-                yield from self._deliver(port)
+            case Received(sender, message):
+                refused = list(refusals(sender, message, (), self.ports))
+                yield from refused or self._receive(sender, message, now)
             case Disconnected(peer):
                 self.monitor.lost(peer)
                 for port in self.ports.values():
-                    port.lost(peer)
-            case Started():
-                for port in self.ports.values():
+                    port.disconnected(peer)
+            case Started(kept):
+                for stream, port in self.ports.items():
                     port.heard = now
+                    if stream in kept:
+                        port.start_at(kept[stream].begin)
+                        self.delivered[stream] = kept[stream].begin
+            case _:
+                pass
+
+    def _receive(self, sender: str, message: Message, now: float) -> Iterator[Effect]:
+        match message:
+            case Pong(offers, unknown):
+                yield from strangers(sender, message, self.ports)
+                self.monitor.answered(sender, offers)
+                for stream, number in unknown.items():
+                    if stream in self.ports:
+                        yield from self.ports[stream].renew(sender, number, now)
+            case Stable() | Tentative() | Confirm() | Gap():
+                port = self.ports[message.stream]
+                yield from port.receive(sender, message, now)
+                yield from self._deliver(port)
             case _:
                 pass
 
     def _deliver(self, port: Port) -> Iterator[Effect]:
-        stream, done = port.stream, self.delivered[port.stream]
+        stream, done = port.stream, max(self.delivered[port.stream], port.first)
         while done < port.frontier:
-            content = port.stable[done]
+            begin = done
+            while done < port.frontier and done in port.lost:
+                self.shown.pop((stream, done), None)
+                done += 1
+            if begin < done:
+                yield Miss(stream, begin, done)
+                continue
             self.shown.pop((stream, done), None)
-            yield Deliver(stream, done, content, True)
+            yield Deliver(stream, done, port.stable[done], True)
             done += 1
         self.delivered[stream] = done
         for bucket in sorted({*port.tentative, *(b for b in port.stable if b >= done)}):
@@ -73,7 +97,8 @@ class Client:
         for peer in self.monitor.due(now):
             read = [port for port in self.ports.values() if peer in port.producers]
             numbers = {port.stream: port.numbers[peer] for port in read if peer in port.numbers}
-            yield Send(peer, Ping({port.stream: Ack(port.frontier, 0.0) for port in read}, numbers))
+            acks = {port.stream: Ack(port.frontier, 0.0) for port in read if not port.resuming}
+            yield Send(peer, Ping(acks, numbers))
         for port in self.ports.values():
-            yield from port.switch(self.monitor.of(port.stream, port.producers))
+            yield from port.switch(self.monitor.of(port.stream, port.producers), now)
         yield WakeAt(self.monitor.next_at)

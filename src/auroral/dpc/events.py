@@ -1,16 +1,47 @@
-"""What happens to a core, and what it wants done."""
+"""What happens to a core, and what it wants done.
+
+Who runs a core carries its effects out in their order: what is to be kept is on disk before anything behind it is sent. Messages of a
+connection reach the life of a core that the connection was opened with, in the order in which they were sent.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from auroral.dpc.values import Content, Message
+from auroral.dpc.values import Content, Message, Snapshot
+from auroral.dpc.versions import NO_CHANGE, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Stable buckets of a stream, one after the other, from `begin` on. A client's position is one without contents."""
+
+    begin: int
+    contents: tuple[Content, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """To disk: what is decided of the versions of a query, whether another one is wanted, and the last attempt at it."""
+
+    starts: tuple[int, ...]
+    wanted: bool
+    attempt: int
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The core begins to live."""
+    """The core begins to live, with what was kept of its earlier lives, by stream: a source's log, outputs of a replica that were
+    written to disk, the first bucket that a client was not given stable."""
+
+    kept: Mapping[str, Kept] = field(default_factory=dict)
+    states: Mapping[str, Snapshot] = field(default_factory=dict)
+    """The oldest snapshot that was kept of each fold."""
+    plan: Plan = NO_CHANGE
+    """The versions of the query that a replica knew of, and what it promised. Unlike the rest it is never lost: a node that has no
+    disk asks the catalog for it before it starts a core."""
+    decided: Decide | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +68,8 @@ class Evaluated:
 
     job: int
     contents: Mapping[str, tuple[Content, ...]]
+    states: Mapping[str, Content] = field(default_factory=dict)
+    """Of each fold, behind the last bucket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +89,12 @@ class Logged:
     closed: bool
 
 
-Event = Started | Woken | Received | Disconnected | Evaluated | Failed | Logged
+@dataclass(frozen=True, slots=True)
+class Propose:
+    """Somebody wants another version of the query."""
+
+
+Event = Started | Woken | Received | Disconnected | Evaluated | Failed | Logged | Propose
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +121,10 @@ class Evaluate:
     end: int
     view: Mapping[str, Mapping[int, Content]]
     tentative: bool
+    version: int = 0
+    """Of the query."""
+    states: Mapping[str, Snapshot] = field(default_factory=dict)
+    """What each fold begins with: at or before `begin`. What lies between is folded too, without output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +132,47 @@ class Cancel:
     """The job is not needed any more; its result may come all the same."""
 
     job: int
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """To disk, where there is one: the next stable buckets of an output. If they do not follow what was kept before, they take its
+    place."""
+
+    stream: str
+    begin: int
+    contents: tuple[Content, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeepPlan:
+    """To disk, or to the catalog, before what follows is sent."""
+
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """To whoever wanted it: the version holds from this bucket on."""
+
+    version: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class SaveState:
+    """To disk, where there is one: a snapshot of a fold's stable state."""
+
+    stream: str
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class DropStates:
+    """Snapshots before this bucket are not needed any more."""
+
+    stream: str
+    below: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +194,46 @@ class Deliver:
 
 
 @dataclass(frozen=True, slots=True)
+class Miss:
+    """To the client: buckets [begin, end) are lost for good. Tentative versions of them that were delivered are all that there will be."""
+
+    stream: str
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """To whoever fills the log of a source: take nothing in, or, not `paused`, go on."""
+
+    stream: str
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Something that people should know of, counted by its kind."""
 
     kind: str
     stream: str
     count: int = 1
+    detail: str = ""
 
 
-Effect = Send | WakeAt | Evaluate | Cancel | Truncate | Deliver | Report
+Effect = (
+    Send
+    | WakeAt
+    | Evaluate
+    | Cancel
+    | Keep
+    | KeepPlan
+    | Decide
+    | SaveState
+    | DropStates
+    | Truncate
+    | Deliver
+    | Miss
+    | Pause
+    | Changed
+    | Report
+)

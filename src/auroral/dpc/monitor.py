@@ -31,8 +31,9 @@ class Monitor:
         return self.peers
 
     def answered(self, peer: str, offers: Mapping[str, Offer]) -> bool:
-        """Whether that is news."""
-        news = not self.reached(peer) or self.offers.get(peer) != offers
+        """Whether that is news: buckets that come and go are none, as they decide nothing before the next heartbeat."""
+        before = self.offers.get(peer, {}) if self.reached(peer) else {}
+        news = before.keys() != offers.keys() or any(_differ(before[s], offer) for s, offer in offers.items())
         self.pending[peer] = 0
         self.offers[peer] = offers
         for stream, offer in offers.items():
@@ -57,3 +58,7 @@ class Monitor:
 
     def of(self, stream: str, producers: Iterable[str]) -> dict[str, Offer]:
         return {producer: self.offer(producer, stream) for producer in producers}
+
+
+def _differ(one: Offer, other: Offer) -> bool:
+    return one.state is not other.state or one.fresh is not other.fresh

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import Coverage
-from auroral.dpc.events import Effect, Report, Send
+from auroral.dpc.events import Effect, Kept, Report, Send, Truncate
+from auroral.dpc.settings import Settings
 from auroral.dpc.switching import Lane
-from auroral.dpc.values import Ack, Confirm, Content, Stable, Subscribe, Tentative, Unsubscribe, Want
+from auroral.dpc.values import Ack, Confirm, Content, Gap, Ping, Stable, Subscribe, Tentative, Unsubscribe, Want
 
 MOST_AT_ONCE = 64
 """Buckets in one message."""
@@ -21,6 +22,7 @@ class Reader:
     number: int
     lane: Lane
     position: int
+    gaps: bool
     sent: dict[int, int] = field(default_factory=dict)
 
 
@@ -29,27 +31,39 @@ class Outlet:
     stream: str
     readers_expected: tuple[str, ...]
     """All replicas of all who read it: nothing is forgotten that one of them still needs."""
+    settings: Settings
     frontier: int = 0
     """The first bucket that is not stable."""
     newest: int = -1
     """The newest bucket that was given out in any version."""
     kept_from: int = 0
     kept: dict[int, Content] = field(default_factory=dict)
+    usually_at: dict[int, float] = field(default_factory=dict)
+    """When each of them came, or would have come if nothing had held it up."""
     readers: dict[str, Reader] = field(default_factory=dict)
     needs: dict[str, int] = field(default_factory=dict)
     reserves: dict[str, float] = field(default_factory=dict)
 
     # Readers
 
-    def subscribe(self, sender: str, message: Subscribe) -> Iterator[Effect]:
+    def heard(self, sender: str, message: Subscribe | Unsubscribe | Want, now: float) -> Iterator[Effect]:
+        match message:
+            case Subscribe():
+                yield from self.subscribe(sender, message, now)
+            case Unsubscribe():
+                self.unsubscribe(sender, message)
+            case Want():
+                yield from self.want(sender, message, now)
+
+    def subscribe(self, sender: str, message: Subscribe, now: float) -> Iterator[Effect]:
         before = self.readers.get(sender)
         # Who takes another lane, or comes back, still holds what it was sent: a wrong guess only makes it ask.
         sent = dict(before.sent) if before and message.tentative else {}
         position = self._resumed(sender) if message.position is None else message.position
-        self.readers[sender] = reader = Reader(message.number, message.lane, position, sent)
+        self.readers[sender] = reader = Reader(message.number, message.lane, position, message.gaps, sent)
         if message.position is None:
             yield Send(sender, Stable(self.stream, reader.number, position, ()))
-        yield from self._send_stable(sender, reader)
+        yield from self._send_stable(sender, reader, now)
 
     def _resumed(self, sender: str) -> int:
         """Where a reader that lost everything begins: with what may be asked of it."""
@@ -59,13 +73,13 @@ class Outlet:
         if sender in self.readers and self.readers[sender].number == message.number:
             del self.readers[sender]
 
-    def want(self, sender: str, message: Want) -> Iterator[Effect]:
+    def want(self, sender: str, message: Want, now: float) -> Iterator[Effect]:
         """D54: it holds another version than the one that was confirmed."""
         reader = self.readers.get(sender)
         if reader is not None and reader.number == message.number:
             reader.position = min(reader.position, message.position)
             reader.sent.clear()
-            yield from self._send_stable(sender, reader)
+            yield from self._send_stable(sender, reader, now)
 
     def disconnected(self, peer: str) -> None:
         self.readers.pop(peer, None)
@@ -73,11 +87,16 @@ class Outlet:
     def holds(self, sender: str, number: int) -> bool:
         return sender in self.readers and self.readers[sender].number == number
 
-    def begin(self, bucket: int) -> None:
-        """Earlier buckets are nobody's need any more."""
-        assert not self.kept
-        self.frontier = self.kept_from = bucket
-        self.newest = bucket - 1
+    def restore(self, kept: Kept) -> None:
+        """What an earlier life had written down."""
+        self.kept, self.usually_at = dict(enumerate(kept.contents, kept.begin)), {}
+        self.kept_from, self.frontier = kept.begin, kept.begin + len(kept.contents)
+        self.newest = self.frontier - 1
+
+    def begin(self, bucket: int) -> Iterator[Effect]:
+        """Earlier buckets cannot be had any more; what there is of them would leave a hole behind it."""
+        self.restore(Kept(bucket))
+        yield Truncate(self.stream, bucket)
 
     # What is given out
 
@@ -91,49 +110,64 @@ class Outlet:
                 reader.sent[bucket] = content.hash
                 yield Send(address, Tentative(self.stream, reader.number, bucket, content, closed, held, coverage))
 
-    def give_stable(self, contents: Sequence[Content], held: float = 0.0) -> Iterator[Effect]:
+    def give_stable(self, contents: Sequence[Content], now: float, held: float = 0.0) -> Iterator[Effect]:
         """The next buckets, final. `held`: how much later than usual the last of them is."""
         for content in contents:
             bucket = self.frontier
             self.kept[bucket] = content
+            self.usually_at[bucket] = now - held
             self.frontier += 1
             if bucket > self.newest:
                 self.newest = bucket
                 for address, reader in self.readers.items():
-                    if reader.lane is Lane.FRESH:
+                    if reader.lane is Lane.FRESH and not content.lost:
                         yield Send(address, Stable(self.stream, reader.number, bucket, (content,), held))
         for address, reader in self.readers.items():
-            yield from self._send_stable(address, reader, held)
+            yield from self._send_stable(address, reader, now, held)
+        yield from self._lose(len(self.kept) - self.settings.lost_beyond)
 
-    def _send_stable(self, address: str, reader: Reader, held: float = 0.0) -> Iterator[Effect]:
-        """In order from the reader's position; only a confirmation where what it holds is final (D64)."""
+    def _age(self, bucket: int, now: float) -> float:
+        """Of a bucket that is sent again: it is as old as it is, whoever missed it and why, or it would be late by what it took a reader
+        to come here. But what other inputs send again must have a chance to come with it. What an earlier life wrote down is
+        as old as anything."""
+        return min(now - self.usually_at.get(bucket, float("-inf")), self.settings.oldest)
+
+    def _send_stable(self, address: str, reader: Reader, now: float, held: float | None = None) -> Iterator[Effect]:
+        """In order from the reader's position; only a confirmation where what it holds is final (D64). `held` if it is new."""
         if reader.lane is Lane.FRESH:
             return
         if reader.position < self.kept_from:
-            yield Report("asked for what is not kept", self.stream)
-            return
+            if not reader.gaps:
+                yield Report("asked for what is not kept", self.stream)
+                return
+            yield Send(address, Gap(self.stream, reader.number, reader.position, self.kept_from))
+            reader.position = self.kept_from
         # D34: who is ahead of this replica waits until it has come that far.
         while reader.position < self.frontier:
-            begin = reader.position
-            confirmed: list[int] = []
-            while reader.position < self.frontier and len(confirmed) < MOST_AT_ONCE:
-                hash = self.kept[reader.position].hash
-                if reader.sent.pop(reader.position, None) != hash:
+            begin, said_by = reader.position, self._said_by(reader)
+            end = min(self.frontier, begin + MOST_AT_ONCE)
+            while reader.position < end and self._said_by(reader) is said_by:
+                # One message says one age.
+                if held is None and said_by is Stable and self._age(reader.position, now) != self._age(begin, now):
                     break
-                confirmed.append(hash)
                 reader.position += 1
-            if confirmed:
-                yield Send(address, Confirm(self.stream, reader.number, begin, tuple(confirmed)))
-                continue
-            contents: list[Content] = []
-            while reader.position < self.frontier and len(contents) < MOST_AT_ONCE:
-                content = self.kept[reader.position]
-                if contents and reader.sent.get(reader.position) == content.hash:
-                    break
-                reader.sent.pop(reader.position, None)
-                contents.append(content)
-                reader.position += 1
-            yield Send(address, Stable(self.stream, reader.number, begin, tuple(contents), held))
+            took = self._age(begin, now) if held is None else held
+            contents = tuple(self.kept[bucket] for bucket in range(begin, reader.position))
+            for bucket in range(begin, reader.position):
+                reader.sent.pop(bucket, None)
+            if said_by is Gap:
+                yield Send(address, Gap(self.stream, reader.number, begin, reader.position))
+            elif said_by is Confirm:
+                yield Send(address, Confirm(self.stream, reader.number, begin, tuple(c.hash for c in contents)))
+            else:
+                yield Send(address, Stable(self.stream, reader.number, begin, contents, took))
+
+    def _said_by(self, reader: Reader) -> type[Stable | Confirm | Gap]:
+        """The message that the next bucket of a reader goes in."""
+        content = self.kept[reader.position]
+        if content.lost:
+            return Gap
+        return Confirm if reader.sent.get(reader.position) == content.hash else Stable
 
     # What is kept
 
@@ -148,16 +182,49 @@ class Outlet:
         return max(self.reserves.values(), default=0.0)
 
     @property
+    def ever_stable(self) -> int:
+        """The first bucket that nobody is known to have stable: readers may have more from an earlier life or another replica."""
+        return max([self.frontier, *self.needs.values(), *(reader.position for reader in self.readers.values())])
+
+    @property
+    def all_heard(self) -> bool:
+        """Whether all who may read it have said what they need."""
+        return all(reader in self.needs for reader in self.readers_expected)
+
+    @property
     def lowest_need(self) -> int:
         """The lowest bucket that any replica of any reader may still ask for."""
-        if any(reader not in self.needs for reader in self.readers_expected):
+        if not self.all_heard:
             return self.kept_from
         return min((self.needs[reader] for reader in self.readers_expected), default=self.frontier)
 
-    def forget(self, below: int) -> bool:
-        """Whether there was anything to forget."""
-        gone = range(self.kept_from, min(below, self.frontier))
-        for bucket in gone:
-            del self.kept[bucket]
-        self.kept_from += len(gone)
-        return bool(gone)
+    def forget(self) -> Iterator[Effect]:
+        """What nobody needs any more."""
+        yield from self._drop(min(self.lowest_need, self.frontier))
+
+    def _lose(self, count: int) -> Iterator[Effect]:
+        """D71: the oldest, though somebody may need them."""
+        if count > 0:
+            yield Report("lost from a full buffer", self.stream, count)
+            yield from self._drop(self.kept_from + count)
+
+    def _drop(self, below: int) -> Iterator[Effect]:
+        if below > self.kept_from:
+            for bucket in range(self.kept_from, below):
+                del self.kept[bucket]
+                self.usually_at.pop(bucket, None)
+            self.kept_from = below
+            yield Truncate(self.stream, below)
+
+    @property
+    def room(self) -> int:
+        """D72: the first bucket that there is no room for."""
+        return self.kept_from + self.settings.blocked_beyond
+
+
+def acknowledged(outlets: Mapping[str, Outlet], sender: str, ping: Ping) -> dict[str, int]:
+    """The heartbeat of a reader: what it needs is noted; which of its subscriptions do not hold here."""
+    for stream, ack in ping.acks.items():
+        if stream in outlets:
+            outlets[stream].acknowledged(sender, ack)
+    return {s: n for s, n in ping.numbers.items() if s in outlets and not outlets[s].holds(sender, n)}

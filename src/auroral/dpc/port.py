@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.events import Effect, Report, Send
+from auroral.dpc.judging import Judge
 from auroral.dpc.settings import Settings
 from auroral.dpc.states import State
 from auroral.dpc.switching import Choice, Feed, Lane, Offer, choose
-from auroral.dpc.values import Confirm, Content, Stable, Subscribe, Tentative, Unsubscribe, Want
+from auroral.dpc.values import LOST, Confirm, Content, Gap, Stable, Subscribe, Tentative, Unsubscribe, Want
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +34,22 @@ class Port:
     """What it is computed from in the end."""
     resuming: bool = False
     """Whether it is still to be told where to begin."""
+    may_lose: bool = True
+    """Whether it goes on behind a gap where nobody has the next bucket."""
     frontier: int = 0
     """The first bucket that is not stable."""
+    furthest: int = 0
+    """The first bucket that was never stable here, nor any behind it."""
     first: int = 0
     """The first bucket that was ever here."""
     stable: dict[int, Content] = field(default_factory=dict)
+    lost: set[int] = field(default_factory=set)
+    """Those of the stable buckets that are in a gap."""
     tentative: dict[int, Held] = field(default_factory=dict)
     origin: dict[int, float] = field(default_factory=dict)
     """When a bucket was first heard of, less what it had been held back before."""
+    arrived: dict[int, float] = field(default_factory=dict)
+    """When a bucket was first heard of here."""
     curr: Feed | None = None
     bck: Feed | None = None
     numbers: dict[str, int] = field(default_factory=dict)
@@ -49,15 +58,19 @@ class Port:
     last_number: int = 0
     heard: float = 0.0
     """When a bucket was last closed."""
+    leaving_out: set[str] = field(default_factory=set)
+    """Producers whose subscription leaves out what they do not keep."""
+    served: dict[str, float] = field(default_factory=dict)
+    """When each producer was last subscribed to, or sent something."""
 
     # What is read from whom
 
-    def switch(self, offers: Mapping[str, Offer]) -> Iterator[Effect]:
-        """Read from the replicas that the table says. One that does not have the next bucket any more is of no use."""
-        offers = {
-            producer: replace(offer, state=State.FAILURE) if self._lacks(offer) else offer
-            for producer, offer in offers.items()
-        }
+    def switch(self, offers: Mapping[str, Offer], now: float) -> Iterator[Effect]:
+        """Read from the replicas that the table says."""
+        stalled = {producer for producer, offer in offers.items() if self._stalled(producer, offer, now)}
+        judge = Judge(self.settings, None if self.resuming else self.frontier, self.may_lose)
+        lossy = judge.least_lossy(offers)
+        offers = judge.judged(offers, stalled, lossy)
         found: Choice = choose(self.curr, self.bck, offers)
         self.curr, self.bck = found.curr, found.bck
         wanted = self._wanted()
@@ -65,11 +78,15 @@ class Port:
             yield Send(producer, Unsubscribe(self.stream, self.numbers.pop(producer)))
             del self.lanes[producer]
         for producer, lane in wanted.items():
-            if self.lanes.get(producer) is not lane and offers[producer].state is not State.FAILURE:
-                yield self._subscribe(producer, lane)
+            changed = self.lanes.get(producer) is not lane or (producer in lossy and producer not in self.leaving_out)
+            if (changed and offers[producer].state is not State.FAILURE) or producer in stalled:
+                yield self._subscribe(producer, lane, now, producer in lossy)
 
-    def _lacks(self, offer: Offer) -> bool:
-        return not self.resuming and offer.kept_from > self.frontier
+    def _stalled(self, producer: str, offer: Offer, now: float) -> bool:
+        """Whether it says that it is further, and nothing comes (D27)."""
+        if self.lanes.get(producer, Lane.FRESH) is Lane.FRESH or offer.frontier <= self.frontier:
+            return False
+        return now - self.served[producer] > self.settings.bucket + self.settings.detection
 
     def _wanted(self) -> dict[str, Lane]:
         # Only one can say where to begin.
@@ -79,22 +96,24 @@ class Port:
             return {feeds[0].replica: Lane.BOTH}
         return {feed.replica: feed.lane for feed in feeds}
 
-    def _subscribe(self, producer: str, lane: Lane) -> Send:
+    def _subscribe(self, producer: str, lane: Lane, now: float, gaps: bool) -> Send:
         self.last_number += 1
+        self.leaving_out = self.leaving_out | {producer} if gaps else self.leaving_out - {producer}
+        self.served[producer] = now
         self.numbers[producer], self.lanes[producer] = self.last_number, lane
         tentative = any(bucket >= self.frontier for bucket in self.tentative)
         position = None if self.resuming else self.frontier
-        return Send(producer, Subscribe(self.stream, self.last_number, lane, position, tentative))
+        return Send(producer, Subscribe(self.stream, self.last_number, lane, position, tentative, gaps))
 
-    def lost(self, producer: str) -> None:
+    def disconnected(self, producer: str) -> None:
         """The connection broke: what the producer sends from now on would lack what was lost."""
         self.numbers.pop(producer, None)
         self.lanes.pop(producer, None)
 
-    def renew(self, producer: str, number: int) -> Iterator[Effect]:
+    def renew(self, producer: str, number: int, now: float) -> Iterator[Effect]:
         """The producer does not know of this subscription."""
         if self.serves(producer, number):
-            yield self._subscribe(producer, self.lanes[producer])
+            yield self._subscribe(producer, self.lanes[producer], now, producer in self.leaving_out)
 
     # What comes
 
@@ -102,10 +121,11 @@ class Port:
         """Whether the message belongs to a subscription that still holds."""
         return self.numbers.get(producer) == number
 
-    def receive(self, producer: str, message: Stable | Tentative | Confirm, now: float) -> Iterator[Effect]:
+    def receive(self, producer: str, message: Stable | Tentative | Confirm | Gap, now: float) -> Iterator[Effect]:
         if not self.serves(producer, message.number):
             yield Report("of an earlier subscription", self.stream)
             return
+        self.served[producer] = now
         match message:
             case Stable():
                 yield from self.take_stable(message, now)
@@ -113,20 +133,39 @@ class Port:
                 yield from self.take_tentative(producer, message, now)
             case Confirm():
                 yield from self.take_confirm(producer, message, now)
+            case Gap():
+                yield from self.take_gap(message, now)
+
+    def start_at(self, bucket: int) -> None:
+        """Nothing before this bucket is asked for."""
+        self.resuming = False
+        self.first = self.frontier = bucket
+
+    def resume(self) -> None:
+        """From nothing, where it will be told to begin."""
+        for held in (self.stable, self.lost, self.tentative, self.origin, self.arrived, self.numbers, self.lanes):
+            held.clear()
+        self.resuming, self.furthest = True, 0
 
     def take_stable(self, message: Stable, now: float) -> Iterator[Effect]:
         if self.resuming:
-            self.resuming = False
-            self.first = self.frontier = message.begin
+            self.start_at(message.begin)
         for bucket, content in enumerate(message.contents, message.begin):
             if bucket < self.frontier or bucket in self.stable:
-                yield Report("stable again", self.stream)
+                yield self._again(bucket, content)
                 continue
             self.stable[bucket] = content
+            self.furthest = max(self.furthest, bucket + 1)
             self.tentative.pop(bucket, None)
             self._hear(bucket, now, message.held)
         self.heard = now
         self._advance()
+
+    def _again(self, bucket: int, content: Content) -> Report:
+        known = self.stable.get(bucket)
+        if known is not None and known != content and not known.lost:
+            return Report("diverged", self.stream, detail=f"bucket {bucket} came twice, and differs")
+        return Report("stable again", self.stream)
 
     def take_tentative(self, producer: str, message: Tentative, now: float) -> Iterator[Effect]:
         bucket = message.bucket
@@ -155,10 +194,27 @@ class Port:
         self.heard = now
         self._advance()
 
+    def take_gap(self, message: Gap, now: float) -> Iterator[Effect]:
+        lost = [b for b in range(max(message.begin, self.frontier), message.end) if b not in self.stable]
+        if lost:
+            yield Report("gap", self.stream, len(lost))
+        for bucket in lost:
+            self.stable[bucket] = LOST
+            self.lost.add(bucket)
+            self.tentative.pop(bucket, None)
+        self.heard = now
+        self._advance()
+
+    def skip(self, below: int) -> None:
+        """What nobody reads any more is not waited for."""
+        self.frontier = max(self.frontier, below)
+        self._advance()
+
     def _hear(self, bucket: int, now: float, held: float) -> None:
         """A bucket that is heard of passes those before it: their time runs too."""
         origin = now - held
         for passed in range(bucket, max(self.frontier, bucket - 8) - 1, -1):
+            self.arrived.setdefault(passed, now)
             if passed in self.origin and self.origin[passed] <= origin:
                 break
             self.origin[passed] = origin
@@ -170,13 +226,17 @@ class Port:
     # What is there
 
     def best(self, bucket: int) -> Content | None:
-        """Stable wins; otherwise what came last."""
+        """Stable wins; otherwise what came last. What is lost is not there."""
+        if bucket in self.lost:
+            return None
         content = self.stable.get(bucket)
         if content is None and (held := self.tentative.get(bucket)) is not None:
             content = held.content
         return content
 
     def coverage(self, bucket: int) -> Coverage:
+        if bucket in self.lost:
+            return Coverage.of(self.sources, bucket, Level.MISSING)
         if bucket in self.stable or bucket < self.frontier:
             return Coverage.of(self.sources, bucket, Level.COMPLETE)
         if (held := self.tentative.get(bucket)) is not None:
@@ -188,17 +248,18 @@ class Port:
 
     def failed(self, offers: Mapping[str, Offer], now: float) -> bool:
         """Whether stable buckets have stopped coming: silence, or no replica that is stable (D27)."""
-        return self._silent(now) or self._state(offers) is not State.STABLE
+        return self._silent(now) or self.state(offers) is not State.STABLE
 
     def cut_off(self, offers: Mapping[str, Offer], now: float) -> bool:
         """Whether nothing is to be expected of it for now, not even tentative buckets."""
-        state = self._state(offers)
+        state = self.state(offers)
         return state is State.FAILURE or (state is State.STABLE and self._silent(now))
 
     def _silent(self, now: float) -> bool:
         return now - self.heard > self.settings.bucket + self.settings.detection
 
-    def _state(self, offers: Mapping[str, Offer]) -> State:
+    def state(self, offers: Mapping[str, Offer]) -> State:
+        """Of the replica that is read from."""
         return State.FAILURE if self.curr is None else offers[self.curr.replica].state
 
     def reaches_back(self, horizon: int) -> int:
@@ -206,6 +267,7 @@ class Port:
         return self.first + horizon - 1 if self.first else 0
 
     def forget(self, below: int) -> None:
-        for kept in (self.stable, self.tentative, self.origin):
+        for kept in (self.stable, self.tentative, self.origin, self.arrived):
             for bucket in [b for b in kept if b < min(below, self.frontier)]:
                 del kept[bucket]
+        self.lost = {bucket for bucket in self.lost if bucket >= below}

@@ -4,43 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
-from auroral.dpc.coverage import Coverage
+from auroral.dpc.divergence import Comparison
 from auroral.dpc.events import (
-    Cancel,
     Disconnected,
     Effect,
-    Evaluate,
     Evaluated,
     Event,
     Failed,
     Logged,
+    Propose,
     Received,
     Report,
     Send,
     Started,
-    Truncate,
     WakeAt,
     Woken,
 )
+from auroral.dpc.jobs import Jobs
 from auroral.dpc.monitor import Monitor
-from auroral.dpc.outlet import Outlet
+from auroral.dpc.outlet import Outlet, acknowledged
 from auroral.dpc.port import Port
-from auroral.dpc.settings import Settings
+from auroral.dpc.reconfiguration import change
+from auroral.dpc.recovery import Recovery
+from auroral.dpc.refusing import refusals, strangers
+from auroral.dpc.results import given_out, given_up
+from auroral.dpc.settings import UNLIMITED, Settings, WhenFull, WrongSettings
 from auroral.dpc.stagger import Stagger
-from auroral.dpc.states import State
 from auroral.dpc.sunion import OutputSpec, SUnion
 from auroral.dpc.switching import Offer
+from auroral.dpc.turns import Turns
 from auroral.dpc.usual import Usual
 from auroral.dpc.values import (
     Ack,
     Ask,
+    Commit,
     Confirm,
-    Content,
+    Gap,
+    GiveState,
     Grant,
     Message,
     Ping,
     Pong,
+    Prepare,
     Refuse,
     Release,
     Stable,
@@ -48,7 +55,10 @@ from auroral.dpc.values import (
     Tentative,
     Unsubscribe,
     Want,
+    WantState,
+    Withdraw,
 )
+from auroral.dpc.versions import Versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +71,8 @@ class ReplicaSpec:
     outputs: Mapping[str, OutputSpec]
     peers: tuple[str, ...] = ()
     """Other replicas of the same query."""
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    outputs: tuple[str, ...]
-    begin: int
-    end: int
-    tentative: bool
-    started: float
-    origin: float
-    """Of the last bucket."""
-    coverage: tuple[Coverage, ...]
-    """Of each bucket, if they are tentative."""
+    durable: bool = False
+    """Whether what it keeps of its outputs survives it: then those that it reads from need not keep what those behind it may ask for."""
 
 
 @dataclass(slots=True)
@@ -85,28 +84,44 @@ class Replica:
     ports: dict[str, Port] = field(init=False)
     unions: dict[str, SUnion] = field(init=False)
     """By output."""
+    comparisons: dict[str, Comparison] = field(init=False)
+    """By output, with other replicas."""
     monitor: Monitor = field(init=False)
-    stagger: Stagger = field(init=False)
     news: bool = field(init=False, default=False)
     """Whether a replica that is read from said something new."""
-    jobs: dict[int, Job] = field(init=False, default_factory=dict)
-    last_job: int = field(init=False, default=0)
+    jobs: Jobs = field(init=False)
     usual_job: Usual = field(init=False, default_factory=Usual)
+    versions: Versions = field(init=False, default_factory=Versions)
+    turns: Turns = field(init=False)
+    recovery: Recovery = field(init=False)
 
     def __post_init__(self) -> None:
-        inputs = self.spec.inputs
+        inputs, sources = self.spec.inputs, self.spec.sources
+        if self.settings.lost_beyond < UNLIMITED and any(output.folds for output in self.spec.outputs.values()):
+            raise WrongSettings(
+                f"{self.spec.name}: a fold depends on all of the past, so nothing of it may be lost; "
+                f"next: when_full={WhenFull.BLOCK.value!r}, or no limit to what is kept"
+            )
+        # Who recovers begins later rather than with a gap.
         self.ports = {
-            stream: Port(stream, producers, self.settings, self.spec.sources[stream], self.recovering)
+            stream: Port(stream, producers, self.settings, sources[stream], self.recovering, not self.recovering)
             for stream, producers in inputs.items()
         }
         producers = tuple(dict.fromkeys(producer for producers in inputs.values() for producer in producers))
         self.monitor = Monitor((*producers, *self.spec.peers), self.settings)
-        self.stagger = Stagger(self.spec.name, self.spec.peers)
         self.unions = {stream: self._union(spec) for stream, spec in self.spec.outputs.items()}
+        self.jobs = Jobs(self.unions, self.usual_job, self.versions)
+        self.turns = Turns(Stagger(self.spec.name, self.spec.peers), self.jobs, self.monitor, self.settings)
+        self.recovery = Recovery(self.ports, self.unions, self.monitor, self.settings, self.spec.peers)
+        self.comparisons = {stream: Comparison(stream, self.spec.name) for stream in self.spec.outputs}
 
     def _union(self, spec: OutputSpec) -> SUnion:
         read = {name: self.ports[name] for name in spec.reads}
-        return SUnion(spec, self.settings, read, Outlet(spec.stream, spec.readers), self.monitor, self.usual_job)
+        outlet = Outlet(spec.stream, spec.readers, self.settings)
+        begun = not self.recovering
+        return SUnion(
+            spec, self.settings, read, outlet, self.monitor, self.usual_job, versions=self.versions, begun=begun
+        )
 
     @property
     def outlets(self) -> dict[str, Outlet]:
@@ -128,100 +143,109 @@ class Replica:
     def _take(self, event: Event, now: float) -> Iterator[Effect]:
         match event:
             case Received(sender, message):
-                yield from self._receive(sender, message, now)
+                refused = list(refusals(sender, message, self.unions, self.ports))
+                yield from refused or self._receive(sender, message, now)
             case Disconnected(peer):
                 self.news = True
                 self.monitor.lost(peer)
                 for port in self.ports.values():
-                    port.lost(peer)
-                for union in self.unions.values():
+                    port.disconnected(peer)
+                for stream, union in self.unions.items():
                     union.outlet.disconnected(peer)
-            case Evaluated(number, contents):
-                # The result of a job that was cancelled may have been under way.
-                if (job := self.jobs.pop(number, None)) is not None:
-                    yield from self._evaluated(job, contents, now)
+                    self.comparisons[stream].disconnected(peer)
+            case Evaluated(number):
+                if (job := self.jobs.ended(number)) is not None:
+                    self.jobs.learn(job, now)
+                    for stream in job.outputs:
+                        yield from given_out(self.unions[stream], self.comparisons[stream], job, event, now)
+                    yield from self.jobs.cancel_guesses()
             case Failed(number, _):
-                if (job := self.jobs.pop(number, None)) is not None:
+                if (job := self.jobs.ended(number)) is not None:
                     yield from (Report("job failed", stream) for stream in job.outputs)
-            case Started():
+            case Started(kept, states, plan):
+                self.versions.plan = plan
+                self.recovery.born = now
+                self.recovery.snapshots.update(states)
                 for port in self.ports.values():
                     port.heard = now
+                for stream, outlet in self.outlets.items():
+                    if stream in kept and self.unions[stream].fold is None:
+                        outlet.restore(kept[stream])
             case Woken():
                 pass
-            case Logged():
-                raise AssertionError("only sources log")
+            case Logged() | Propose():
+                raise AssertionError("neither a source nor a catalog")
 
     def _receive(self, sender: str, message: Message, now: float) -> Iterator[Effect]:
         match message:
-            case Ping(acks, numbers):
-                for stream, ack in acks.items():
-                    self.unions[stream].outlet.acknowledged(sender, ack)
+            case Ping():
+                yield from strangers(sender, message, self.unions)
+                unknown = acknowledged(self.outlets, sender, message)
+                if sender in self.spec.peers:
+                    yield from self._hear_peer(sender, message)
                 if not self.recovering:
-                    outlets = self.outlets
-                    unknown = {s: number for s, number in numbers.items() if not outlets[s].holds(sender, number)}
                     yield Send(sender, Pong({stream: self.offer(stream, now) for stream in self.unions}, unknown))
             case Pong(offers, unknown):
+                yield from strangers(sender, message, self.ports)
                 self.news |= self.monitor.answered(sender, offers)
                 for stream, number in unknown.items():
-                    yield from self.ports[stream].renew(sender, number)
-            case Subscribe(stream=stream):
-                yield from self.unions[stream].outlet.subscribe(sender, message)
-            case Unsubscribe(stream=stream):
-                self.unions[stream].outlet.unsubscribe(sender, message)
-            case Want(stream=stream):
-                yield from self.unions[stream].outlet.want(sender, message)
-            case Ask():
-                yield from self.stagger.ask(sender, message, self._corrects(), now)
-            case Grant():
-                yield from self.stagger.grant(sender, message, now)
-            case Refuse():
-                self.stagger.refuse(sender, message)
-            case Release():
-                self.stagger.release(sender)
-            case Stable() | Tentative() | Confirm():
+                    if stream in self.ports:
+                        yield from self.ports[stream].renew(sender, number, now)
+            case Subscribe() | Unsubscribe() | Want():
+                yield from self.unions[message.stream].outlet.heard(sender, message, now)
+            case Ask() | Grant() | Refuse() | Release():
+                yield from self.turns.heard(sender, message, now)
+            case Prepare() if self.recovering:
+                # It does not know yet how far its earlier lives came.
+                pass
+            case Prepare() | Withdraw() | Commit():
+                yield from change(self.versions, sender, message, self.jobs.last_stable, self.settings)
+            case WantState(stream):
+                fold = self.unions[stream].fold
+                if fold is not None and not self.recovering:
+                    yield Send(sender, GiveState(stream, fold.restarts_from))
+            case GiveState(stream, snapshot):
+                if sender in self.spec.peers:
+                    self.recovery.given(stream, snapshot)
+                    self.news = True
+            case Stable() | Tentative() | Confirm() | Gap():
                 yield from self.ports[message.stream].receive(sender, message, now)
                 if isinstance(message, Tentative):
                     yield from self._count_late(message)
+
+    def _hear_peer(self, peer: str, message: Ping) -> Iterator[Effect]:
+        if not self.usual_job.times and message.job:
+            self.usual_job.learn(message.job)
+        for stream, said in message.hashes.items():
+            if stream in self.unions:
+                yield from self.comparisons[stream].heard(peer, said)
 
     def _count_late(self, message: Tentative) -> Iterator[Effect]:
         using = [union for union in self.unions.values() if message.stream in union.ports]
         if all(union.too_late(message.bucket) for union in using):
             yield Report("tentative too late to be used", message.stream)
 
-    def _evaluated(self, job: Job, contents: Mapping[str, tuple[Content, ...]], now: float) -> Iterator[Effect]:
-        if job.tentative or job.end - job.begin == 1:
-            self.usual_job.learn(now - job.started)
-        for stream in job.outputs:
-            union = self.unions[stream]
-            if not job.tentative:
-                yield from union.outlet.give_stable(contents[stream], union.held(job.origin, now))
-                continue
-            for bucket, content, coverage in zip(
-                range(job.begin, job.end), contents[stream], job.coverage, strict=True
-            ):
-                if bucket < union.outlet.frontier:
-                    yield Report("stable before its tentative job ended", stream)
-                    continue
-                union.processing = True
-                yield from union.outlet.give_tentative(bucket, content, coverage, held=union.held(job.origin, now))
-
     # What is to be done
 
     def _step(self, now: float) -> Iterator[Effect]:
         if self.recovering:
-            self._recover()
+            yield from self.recovery.step(now)
+            self.recovering = not self.recovery.done
+            for port in self.ports.values():
+                port.may_lose = not self.recovering
         if peers := self.monitor.due(now):
             yield from self._forget()
             yield from self._ping(peers)
         if peers or self.news:
             for port in self.ports.values():
-                yield from port.switch(self.monitor.of(port.stream, port.producers))
+                yield from port.switch(self.monitor.of(port.stream, port.producers), now)
             self.news = False
         for union in self.unions.values():
-            union.processing = union.processing and union.state(now) is not State.STABLE
-        yield from self._take_turns(now)
-        yield from self._start_stable(now)
-        yield from self._start_tentative(now)
+            union.note_state(now)
+        yield from self._give_up(now)
+        yield from self.turns.take(now)
+        yield from self.jobs.start_stable(partial(self.turns.may_begin, now=now), now)
+        yield from self.jobs.start_tentative(now)
         yield WakeAt(min(self.monitor.next_at, *(union.next_deadline(now) for union in self.unions.values())))
 
     def _ping(self, peers: tuple[str, ...]) -> Iterator[Effect]:
@@ -229,105 +253,50 @@ class Replica:
         for peer in peers:
             read = {name: port for name, port in self.ports.items() if peer in port.producers}
             numbers = {name: port.numbers[peer] for name, port in read.items() if peer in port.numbers}
-            yield Send(peer, Ping({name: acks[name] for name in read if name in acks}, numbers))
+            same = peer in self.spec.peers
+            earlier = (
+                {s: comp.tell(peer) for s, comp in self.comparisons.items()} if same and peer < self.spec.name else {}
+            )
+            job = self.usual_job.highest if same else 0.0
+            yield Send(peer, Ping({name: acks[name] for name in read if name in acks}, numbers, earlier, job))
 
     def _ack(self, name: str) -> Ack:
         using = [union for union in self.unions.values() if name in union.ports]
-        need = min(union.reads_from(name, min(union.outlet.frontier, union.outlet.lowest_need)) for union in using)
-        reserve = max(union.outlet.reserve for union in using) + self.usual_job.highest + self.settings.hop
+        # An input that no output reads is not held up.
+        unread = self.ports[name].frontier
+        need = min((union.reads_from(name, self._restarts_from(union)) for union in using), default=unread)
+        reserve = max((u.outlet.reserve + u.own_time for u in using), default=0.0) + self.settings.hop
         return Ack(need, reserve)
+
+    def _restarts_from(self, union: SUnion) -> int:
+        """What it must compute again if it loses all that is not on disk."""
+        return union.outlet.frontier if self.spec.durable and union.fold is None else union.restarts_from
 
     def _forget(self) -> Iterator[Effect]:
         for name, port in self.ports.items():
             if not port.resuming:
-                using = [union for union in self.unions.values() if name in union.ports]
-                port.forget(min(union.reads_from(name, union.outlet.frontier) for union in using))
-        for stream, outlet in self.outlets.items():
-            if outlet.forget(outlet.lowest_need):
-                yield Truncate(stream, outlet.kept_from)
-
-    def _start_stable(self, now: float) -> Iterator[Effect]:
-        """The next buckets of all outputs that can be made final by the same job."""
-        if any(not job.tentative for job in self.jobs.values()):
-            return
-        ready = {stream: union.stable_range for stream, union in self.unions.items() if union.can_be_stable}
-        if not self.fresh and not self.stagger.may_correct(now, self._peers_reached()):
-            ready = {stream: found for stream, found in ready.items() if not self.unions[stream].processing}
-        if not ready:
-            return
-        begin, end = chosen = min(ready.values())
-        streams = tuple(stream for stream, found in ready.items() if found == chosen)
-        if end - begin == 1:
-            for stream in streams:
-                self.unions[stream].learn(begin, now)
-        for number, job in list(self.jobs.items()):
-            if job.tentative and job.end <= end and set(job.outputs) <= set(streams):
-                # What is about to be final need not be guessed.
-                del self.jobs[number]
-                yield Cancel(number)
-        yield self._evaluate(streams, begin, end, False, now)
-
-    def _start_tentative(self, now: float) -> Iterator[Effect]:
-        if any(job.tentative for job in self.jobs.values()):
-            return
-        for stream, union in self.unions.items():
-            found = union.tentative_range(now)
-            if found is not None:
-                yield self._evaluate((stream,), *found, True, now)
-                return
-
-    def _evaluate(self, streams: tuple[str, ...], begin: int, end: int, tentative: bool, now: float) -> Evaluate:
-        self.last_job += 1
-        unions = [self.unions[stream] for stream in streams]
-        origin = min((found for union in unions if (found := union.origin(end - 1)) is not None), default=now)
-        coverage = tuple(unions[0].coverage(bucket) for bucket in range(begin, end)) if tentative else ()
-        self.jobs[self.last_job] = Job(streams, begin, end, tentative, now, origin, coverage)
-        view: dict[str, dict[int, Content]] = {name: {} for union in unions for name in union.ports}
-        for union in unions:
-            for name, contents in union.view(begin, end).items():
-                view[name] |= contents
-        return Evaluate(self.last_job, streams, begin, end, view, tentative)
-
-    # Taking turns
-
-    @property
-    def fresh(self) -> bool:
-        """Whether it can answer in time while it corrects: a job for a bucket takes less time than a bucket does."""
-        return self.usual_job.highest < self.settings.bucket
-
-    def _take_turns(self, now: float) -> Iterator[Effect]:
-        waiting = any(union.processing and union.can_be_stable for union in self.unions.values())
-        if waiting and not self.fresh:
-            yield from self.stagger.want(now, self._peers_reached())
-        elif self.stagger.wanted and not waiting:
-            yield from self.stagger.done()
-
-    def _corrects(self) -> bool:
-        """Whether it corrects something at the cost of what is new."""
-        stable = [job for job in self.jobs.values() if not job.tentative]
-        return not self.fresh and any(self.unions[stream].processing for job in stable for stream in job.outputs)
-
-    def _peers_reached(self) -> list[str]:
-        return [peer for peer in self.spec.peers if self.monitor.reached(peer)]
-
-    # Coming back
-
-    def _recover(self) -> None:
-        """Outputs begin where the first buckets of all inputs reach; it speaks again once it is as far as they are."""
-        if any(port.resuming for port in self.ports.values()):
-            return
+                port.forget(self._oldest_read(name))
         for union in self.unions.values():
-            first = max(union.ports[name].reaches_back(horizon) for name, horizon in union.spec.reads.items())
-            if union.outlet.frontier < first:
-                union.outlet.begin(first)
-        self.recovering = not all(self._caught_up(union) for union in self.unions.values())
+            yield from union.outlet.forget()
+            if union.fold is not None:
+                yield from union.fold.forget(min(union.outlet.frontier, union.outlet.lowest_need))
 
-    def _caught_up(self, union: SUnion) -> bool:
-        """Whether all is final that the inputs' replicas have final."""
-        return union.outlet.frontier >= min(self.monitor.furthest(port.stream) for port in union.ports.values()) - 1
+    def _give_up(self, now: float) -> Iterator[Effect]:
+        """D71: and nothing is waited for that only what is given up needs."""
+        before = {stream: union.outlet.frontier for stream, union in self.unions.items()}
+        for stream, union in self.unions.items():
+            yield from given_up(union, self.comparisons[stream], now)
+        if any(union.outlet.frontier > before[stream] for stream, union in self.unions.items()):
+            for name, port in self.ports.items():
+                port.skip(self._oldest_read(name))
+
+    def _oldest_read(self, name: str) -> int:
+        using = [union for union in self.unions.values() if name in union.ports]
+        unread = self.ports[name].frontier
+        return min((union.reads_from(name, union.outlet.frontier) for union in using), default=unread)
 
     # What is said of it
 
     def offer(self, stream: str, now: float) -> Offer:
         union = self.unions[stream]
-        return Offer(union.state(now), self.fresh, union.outlet.frontier, union.outlet.kept_from)
+        return Offer(union.state(now), self.turns.fresh, union.outlet.frontier, union.outlet.kept_from)

@@ -7,6 +7,11 @@ from enum import StrEnum
 
 from auroral.model.errors import AuroralError
 
+WORTH_DELAYING = 10
+"""Bounds that a failure may last before delaying is given up."""
+UNLIMITED = 1 << 62
+"""Buckets."""
+
 
 class WrongSettings(AuroralError):
     """Settings that contradict one another."""
@@ -21,6 +26,18 @@ class Policy(StrEnum):
     """Each is held as long as the bound allows."""
     PROCESS = "process"
     """The first is held as long as the bound allows; those after it come at once."""
+    ADAPT = "adapt"
+    """Like DELAY until the failure has lasted ten times the bound, then like PROCESS. What delaying saves, a bound's worth of tentative
+    buckets, is less than a tenth of all of them from then on (thesis 5.4.2: it saves a constant, whatever the failure lasts)."""
+
+
+class WhenFull(StrEnum):
+    """What happens where as many buckets are kept as may be, and none of them can be spared."""
+
+    LOSE = "lose"
+    """D71: the oldest is lost. Whoever asks for it is told of the gap; all that needs it is in the gap too, and never corrected."""
+    BLOCK = "block"
+    """D72: nothing new is made final until there is room, and in the end sources take nothing in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +56,14 @@ class Settings:
     while_correcting: Policy = Policy.PROCESS
     share: float | None = None
     """D42: at most so long a node holds a bucket; None, the default, for as long as the bound allows."""
+    long_replay: float = 10.0
+    """P3: from a stable replica that is further ahead than so much of the stream, corrections are read, and what is new from another."""
+    most_kept: int | None = None
+    """Buckets of an output that are kept at most, and by which the inputs of an output may be ahead of it; None for as many as are
+    needed. To be more than all windows from there to the clients take together, by as much as is to be corrected (thesis S + W)."""
+    when_full: WhenFull = WhenFull.LOSE
+    snapshot_every: int = 20
+    """Buckets after which the state of a fold is written down again."""
 
     def __post_init__(self) -> None:
         # D43: a replica must be known as failed, and another one be read, well before anything tentative is given out.
@@ -48,8 +73,26 @@ class Settings:
                 f"unanswered; buckets of {self.bucket:g} s), which is not below half of the bound of {self.bound:g} s; "
                 f"next: a larger bound, shorter buckets or more frequent heartbeats"
             )
+        if self.share is not None and self.share < self.detection:
+            raise WrongSettings(
+                f"a share of {self.share:g} s passes before a failure is noticed, after {self.detection:g} s: everything would be "
+                f"given out tentatively before another replica is tried; next: a larger share, or none"
+            )
+
+    @property
+    def lost_beyond(self) -> int:
+        return UNLIMITED if self.most_kept is None or self.when_full is WhenFull.BLOCK else self.most_kept
+
+    @property
+    def blocked_beyond(self) -> int:
+        return UNLIMITED if self.most_kept is None or self.when_full is WhenFull.LOSE else self.most_kept
 
     @property
     def detection(self) -> float:
         """Silence for so long is a failure."""
         return max(2 * self.bucket, self.ping_every * self.pings_unanswered)
+
+    @property
+    def oldest(self) -> float:
+        """How old a bucket that is sent again counts as: there is time left to find out whether all replicas of an input failed."""
+        return self.bound - self.detection

@@ -1,4 +1,7 @@
-"""A source proxy: what is logged is sent to all who read it, and kept until none of them needs it (D74, D75)."""
+"""A source proxy: what is logged is sent to all who read it, and kept until none of them needs it (D74, D75).
+
+The log is durable before its buckets get here; a source that comes back goes on with what the log holds.
+"""
 
 from __future__ import annotations
 
@@ -6,52 +9,71 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import Coverage, Level
-from auroral.dpc.events import Disconnected, Effect, Event, Logged, Received, Send, Truncate
-from auroral.dpc.outlet import Outlet
+from auroral.dpc.events import Disconnected, Effect, Event, Logged, Pause, Received, Report, Send, Started
+from auroral.dpc.outlet import Outlet, acknowledged
+from auroral.dpc.refusing import refusals, strangers
+from auroral.dpc.settings import Settings
 from auroral.dpc.states import State
 from auroral.dpc.switching import Offer
-from auroral.dpc.values import Ping, Pong, Subscribe, Unsubscribe, Want
+from auroral.dpc.values import Content, Message, Ping, Pong, Subscribe, Unsubscribe, Want
 
 
 @dataclass(slots=True)
 class Source:
     stream: str
     readers: tuple[str, ...]
+    settings: Settings
     outlet: Outlet = field(init=False)
+    paused: bool = field(init=False, default=False)
+    """D72: whether nothing more can be kept."""
+    born: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
-        self.outlet = Outlet(self.stream, self.readers)
+        self.outlet = Outlet(self.stream, self.readers, self.settings)
 
     def handle(self, event: Event, now: float) -> list[Effect]:
-        return list(self._take(event))
+        effects = list(self._take(event, now))
+        if self.paused is not (full := self.outlet.frontier >= self.outlet.room):
+            self.paused = full
+            effects.append(Pause(self.stream, full))
+        return effects
 
-    def _take(self, event: Event) -> Iterator[Effect]:
+    def _take(self, event: Event, now: float) -> Iterator[Effect]:
         match event:
+            case Started(kept):
+                self.born = now
+                if self.stream in kept:
+                    self.outlet.restore(kept[self.stream])
             case Logged(bucket, content, closed):
-                if closed:
-                    assert bucket == self.outlet.frontier
-                    yield from self.outlet.give_stable([content])
-                else:
-                    coverage = Coverage.of([self.stream], bucket, Level.PARTIAL)
-                    yield from self.outlet.give_tentative(bucket, content, coverage, closed=False)
-            case Received(sender, Ping(acks, numbers)):
-                if self.stream in acks:
-                    self.outlet.acknowledged(sender, acks[self.stream])
-                yield from self._forget()
-                offer = Offer(State.STABLE, True, self.outlet.frontier, self.outlet.kept_from)
-                unknown = {s: number for s, number in numbers.items() if not self.outlet.holds(sender, number)}
-                yield Send(sender, Pong({self.stream: offer}, unknown))
-            case Received(sender, Subscribe() as message):
-                yield from self.outlet.subscribe(sender, message)
-            case Received(sender, Unsubscribe() as message):
-                self.outlet.unsubscribe(sender, message)
-            case Received(sender, Want() as message):
-                yield from self.outlet.want(sender, message)
+                yield from self._logged(bucket, content, closed, now)
+            case Received(sender, message):
+                refused = list(refusals(sender, message, (self.stream,), {}))
+                yield from refused or self._receive(sender, message, now)
             case Disconnected(peer):
                 self.outlet.disconnected(peer)
             case _:
                 pass
 
-    def _forget(self) -> Iterator[Effect]:
-        if self.outlet.forget(self.outlet.lowest_need):
-            yield Truncate(self.stream, self.outlet.kept_from)
+    def _logged(self, bucket: int, content: Content, closed: bool, now: float) -> Iterator[Effect]:
+        if bucket < self.outlet.frontier:
+            # It was in the log that the source came back with.
+            yield Report("logged again", self.stream)
+        elif closed:
+            assert bucket == self.outlet.frontier, "a log has no holes"
+            yield from self.outlet.give_stable([content], now)
+        else:
+            coverage = Coverage.of([self.stream], bucket, Level.PARTIAL)
+            yield from self.outlet.give_tentative(bucket, content, coverage, closed=False)
+
+    def _receive(self, sender: str, message: Message, now: float) -> Iterator[Effect]:
+        match message:
+            case Ping():
+                yield from strangers(sender, message, (self.stream,))
+                unknown = acknowledged({self.stream: self.outlet}, sender, message)
+                yield from self.outlet.forget()
+                offer = Offer(State.STABLE, True, self.outlet.frontier, self.outlet.kept_from)
+                yield Send(sender, Pong({self.stream: offer}, unknown))
+            case Subscribe() | Unsubscribe() | Want():
+                yield from self.outlet.heard(sender, message, now)
+            case _:
+                pass

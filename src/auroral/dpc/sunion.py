@@ -10,13 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import AtLeast, Coverage, together
+from auroral.dpc.fold import Fold
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet
 from auroral.dpc.port import Port
-from auroral.dpc.settings import Policy, Settings
+from auroral.dpc.settings import WORTH_DELAYING, Policy, Settings
 from auroral.dpc.states import State
 from auroral.dpc.usual import Usual
 from auroral.dpc.values import Content
+from auroral.dpc.versions import Versions
 
 MOST_BUCKETS = 32
 """In one job that corrects."""
@@ -35,6 +37,8 @@ class OutputSpec:
     readers: tuple[str, ...]
     constraints: tuple[AtLeast, ...] = ()
     """What a tentative bucket must be computed from to be given out."""
+    folds: bool = False
+    """Whether it depends on all of the past, through a state."""
 
 
 @dataclass(slots=True)
@@ -48,10 +52,24 @@ class SUnion:
     monitor: Monitor
     usual_job: Usual
     """Of the replica: what a job for one bucket takes."""
-    usual_wait: Usual = field(default_factory=Usual)
-    """From when a bucket is first heard of to when all inputs have it."""
+    usual_waits: dict[str, Usual] = field(init=False)
+    """By input: from when a bucket is first heard of there to when all inputs have it."""
+    versions: Versions = field(default_factory=Versions)
+    begun: bool = True
+    """Whether it is known where it begins; until then nothing is computed."""
+    fold: Fold | None = field(init=False)
     processing: bool = False
     """Whether something tentative was given out in this failure: nothing is held back any more."""
+    noted: State = State.STABLE
+    since: float = 0.0
+    """When it came into the state that was last noted."""
+    failing_since: float | None = None
+    """When it was last stable."""
+
+    def __post_init__(self) -> None:
+        every = self.settings.snapshot_every
+        self.fold = Fold(self.spec.stream, every, MOST_BUCKETS) if self.spec.folds else None
+        self.usual_waits = {name: Usual() for name in self.ports}
 
     # Stable
 
@@ -59,7 +77,24 @@ class SUnion:
     def stable_range(self) -> tuple[int, int]:
         """The next buckets that can be made stable by one job; empty where there are none."""
         begin = self.outlet.frontier
-        return begin, min(begin + MOST_BUCKETS, *(port.frontier for port in self.ports.values()))
+        plan = self.versions.plan
+        most = min(begin + MOST_BUCKETS, self.outlet.room, plan.limit, plan.end(begin))
+        end = min(most, *(port.frontier for port in self.ports.values()))
+        return begin, next((bucket for bucket in range(begin, end) if self._lost(bucket)), end)
+
+    @property
+    def gives_up(self) -> bool:
+        """D71: whether the next bucket will never be made stable: part of what it is computed from is lost, or must be."""
+        if self._lost(self.outlet.frontier):
+            return True
+        ahead = max(port.furthest for port in self.ports.values()) - self.outlet.frontier
+        return ahead > self.settings.lost_beyond and not self.can_be_stable
+
+    def _lost(self, bucket: int) -> bool:
+        return any(
+            port.lost and not port.lost.isdisjoint(range(self.reads_from(name, bucket), bucket + 1))
+            for name, port in self.ports.items()
+        )
 
     @property
     def can_be_stable(self) -> bool:
@@ -67,46 +102,58 @@ class SUnion:
         return begin < end
 
     def learn(self, bucket: int, now: float) -> None:
-        """How long it waited, where nothing held it up."""
-        origin = self.origin(bucket)
-        if origin is not None and not self.processing:
-            self.usual_wait.learn(now - origin)
+        """How long it waited, where nothing held it up: not so long that it would be a failure."""
+        for name, port in self.ports.items():
+            waited = now - port.origin.get(bucket, float("-inf"))
+            if not self.processing and waited < self.settings.detection:
+                self.usual_waits[name].learn(waited)
 
     # Tentative
 
     def tentative_range(self, now: float) -> tuple[int, int] | None:
         """The next buckets that must not be waited for any longer, if there are any: one job for all that follow one another."""
-        policy, begin = self._policy(now), None
+        new = self._new_buckets()
+        if not new:
+            return None
+        policy, begin, final = self._policy(now), None, self.stable_range[1]
         if policy is Policy.SUSPEND:
             return None
-        new = self._new_buckets()
+        end = 0
         for bucket in new:
-            if not self._due(bucket, policy, now):
-                if begin is not None:
-                    return begin, bucket
-            elif begin is None:
-                begin = bucket
-        return None if begin is None else (begin, new.stop)
+            if begin is not None and bucket != end:
+                break
+            if self._due(bucket, policy, final, now):
+                begin, end = bucket if begin is None else begin, bucket + 1
+        return None if begin is None else (begin, end)
 
-    def _due(self, bucket: int, policy: Policy, now: float) -> bool:
-        if self.stable_range[1] > bucket or self._blocked(bucket) or not self._allowed(bucket):
-            return False
+    def _due(self, bucket: int, policy: Policy, final: int, now: float) -> bool:
+        """`final`: the first bucket that is not in the next stable job."""
         deadline = self._deadline(bucket)
         if deadline is None:
             return False
-        return now >= deadline or (policy is Policy.PROCESS and self._all_that_will_come(bucket, now))
+        # When its time is over, also what is about to be made stable: a job that corrects many buckets may take too long.
+        if now < deadline and (policy is not Policy.PROCESS or bucket < final or not self._all_is_there(bucket, now)):
+            return False
+        return not self.blocked(bucket) and self.allowed(bucket)
 
     def next_deadline(self, now: float) -> float:
+        if self.settings.bound == float("inf"):
+            return float("inf")
         times = [self._deadline(bucket) for bucket in self._new_buckets()]
         return min((time for time in times if time is not None and time > now), default=float("inf"))
 
-    def held(self, origin: float, now: float) -> float:
+    def held(self, ready_at: float, now: float) -> float:
         """How much later than usual it is."""
-        return max(0.0, now - origin - self.usual_wait.value - self.usual_job.value)
+        return max(0.0, now - ready_at - self.usual_job.value)
 
-    def origin(self, bucket: int) -> float | None:
-        """When the bucket was first heard of on any input."""
-        return min((p.origin[bucket] for p in self.ports.values() if bucket in p.origin), default=None)
+    def ready_at(self, bucket: int) -> float | None:
+        """When all inputs usually have the bucket, judged by those that it has been heard of on: one that usually comes later than the
+        others tells so much more. What it was held back before counts."""
+        return self._usually_ready({name: port.origin.get(bucket) for name, port in self.ports.items()})
+
+    def _usually_ready(self, heard: Mapping[str, float | None]) -> float | None:
+        ready = [time + self.usual_waits[name].value for name, time in heard.items() if time is not None]
+        return min(ready, default=None)
 
     def coverage(self, bucket: int) -> Coverage:
         return together(
@@ -115,48 +162,73 @@ class SUnion:
             for b in range(max(0, bucket - horizon + 1), bucket + 1)
         )
 
+    def coverages(self, begin: int, end: int, job_begin: int) -> tuple[Coverage, ...]:
+        """Of each bucket, in a job that begins there or before."""
+        if self.fold is None:
+            return tuple(self.coverage(bucket) for bucket in range(begin, end))
+        found, folded = [], self.fold.covered(job_begin)
+        for bucket in range(self.fold.start(job_begin).bucket, end):
+            folded = together([folded, self.coverage(bucket)])
+            found.append(folded)
+        return tuple(found[begin - end :])
+
     def too_late(self, bucket: int) -> bool:
         """Whether a newer one was given out, so that it will not be used."""
         return bucket <= self.outlet.newest
 
     def _policy(self, now: float) -> Policy:
-        failing = any(self._failed(port, now) for port in self.ports.values())
-        return self.settings.while_failing if failing else self.settings.while_correcting
+        """An input whose replica corrects does not fail any more: the policy is the same all along a chain."""
+        failing = any(self._failed(port, now) and not self._corrected(port) for port in self.ports.values())
+        policy = self.settings.while_failing if failing else self.settings.while_correcting
+        if policy is not Policy.ADAPT:
+            return policy
+        lasted = 0.0 if self.failing_since is None else now - self.failing_since
+        return Policy.DELAY if lasted < WORTH_DELAYING * self.settings.bound else Policy.PROCESS
 
-    def _new_buckets(self) -> range:
-        highest = max((max(port.origin, default=-1) for port in self.ports.values()), default=-1)
-        return range(max(self.outlet.frontier, self.outlet.newest + 1), highest + 1)
+    def _new_buckets(self) -> list[int]:
+        """Those that were heard of: there may be many between two of them."""
+        first = max(self.outlet.frontier, self.outlet.newest + 1)
+        return sorted({bucket for port in self.ports.values() for bucket in port.origin if bucket >= first})
 
-    def _blocked(self, bucket: int) -> bool:
+    def blocked(self, bucket: int) -> bool:
         """Missing is not empty: a join has nothing to say without one of its sides (D44)."""
         return not all(any(self.ports[name].best(bucket) is not None for name in group) for group in self.spec.required)
 
-    def _allowed(self, bucket: int) -> bool:
+    def allowed(self, bucket: int) -> bool:
         if not self.spec.constraints:
             return True
         coverage = self.coverage(bucket)
         return all(constraint.allows(coverage) for constraint in self.spec.constraints)
 
-    def _all_that_will_come(self, bucket: int, now: float) -> bool:
+    def _all_is_there(self, bucket: int, now: float) -> bool:
         """Whether every input has closed the bucket in some version, or has failed; the first bucket of a failure waits for those
-        that have failed too, as they may come back."""
+        that have failed too, as they may come back. What all inputs have stable is not guessed before it must be, unless a guess
+        went before it: it only waits for its turn."""
+        if not self.processing and all(bucket < port.frontier for port in self.ports.values()):
+            return False
         return all(
             port.closed(bucket) or (self.processing and self._cut_off(port, now)) for port in self.ports.values()
         )
 
     def _deadline(self, bucket: int) -> float | None:
-        """D37: the time runs from when the bucket was first heard of on any input, and counts what it was held before.
+        """D37: the time runs from when the bucket is heard of on any input, and counts what it was held before.
 
         The bound holds at any depth: what this node and those behind it need for their own work is set aside.
         """
-        origin = self.origin(bucket)
-        if origin is None:
+        ready = self.ready_at(bucket)
+        if ready is None:
             return None
-        reserve = self.usual_job.highest + self.settings.hop + self.outlet.reserve
-        longest = self.settings.bound - reserve
+        latest = ready + self.settings.bound - self.own_time - self.settings.hop - self.outlet.reserve
         if self.settings.share is not None:
-            longest = min(longest, self.settings.share)
-        return origin + self.usual_wait.value + longest
+            here = self._usually_ready({name: port.arrived.get(bucket) for name, port in self.ports.items()})
+            latest = min(latest, (here or ready) + self.settings.share)
+        return latest
+
+    @property
+    def own_time(self) -> float:
+        """What a bucket's job takes; where jobs are longer than buckets, it waits for the one before as well."""
+        longest = self.usual_job.highest
+        return 2 * longest if longest > self.settings.bucket else longest
 
     # States
 
@@ -173,13 +245,30 @@ class SUnion:
             return State.STABILIZATION
         return State.STABLE
 
+    def note_state(self, now: float) -> None:
+        state = self.state(now)
+        if state is not self.noted:
+            self.noted, self.since = state, now
+        if state is State.STABLE:
+            self.processing, self.failing_since = False, None
+        elif self.failing_since is None:
+            self.failing_since = now
+
     def _failed(self, port: Port, now: float) -> bool:
         return port.failed(self.monitor.of(port.stream, port.producers), now)
+
+    def _corrected(self, port: Port) -> bool:
+        return port.state(self.monitor.of(port.stream, port.producers)) is State.STABILIZATION
 
     def _cut_off(self, port: Port, now: float) -> bool:
         return port.cut_off(self.monitor.of(port.stream, port.producers), now)
 
     # Needs
+
+    @property
+    def restarts_from(self) -> int:
+        """What it computes again if it loses everything: all that readers may ask for, and what a fold's state is made from."""
+        return self.fold.restarts_from.bucket if self.fold else min(self.outlet.frontier, self.outlet.lowest_need)
 
     def reads_from(self, name: str, bucket: int) -> int:
         """The lowest bucket of an input that is read for this bucket and later ones."""
@@ -189,6 +278,8 @@ class SUnion:
 
     def view(self, begin: int, end: int) -> dict[str, dict[int, Content]]:
         """The best version of every bucket that is read for [begin, end)."""
+        if self.fold is not None:
+            begin = self.fold.start(begin).bucket
         found = {}
         for name, horizon in self.spec.reads.items():
             buckets = range(max(0, begin - horizon + 1), end)

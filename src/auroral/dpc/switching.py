@@ -88,6 +88,23 @@ TABLE_4_3 = (
 """Two feeds, once the better one of both is Curr. Rows are tried in their order: 2 comes before 8, 9 before 10."""
 
 
+def as_markdown(table: tuple[Row, ...]) -> str:
+    """The page that people read says what the code does."""
+    lines = ["| | Curr | Bck | other replicas | then |", "|---|---|---|---|---|"]
+    for row in table:
+        some = [f"r is {row.some}"] if row.some is not None else []
+        others = ", ".join([*some, *(f"none {state}" for state in sorted(row.without))]) or "any"
+        lines.append(f"| {row.number} | {_named(row.curr)} | {_named(row.bck)} | {others} | {row.action.value} |")
+    return "\n".join(lines) + "\n"
+
+
+def _named(states: Iterable[State | None]) -> str:
+    there = set(states)
+    if there >= set(State):
+        return "any"
+    return ", ".join(["none"] * (None in there) + [str(state) for state in State if state in there])
+
+
 class Lane(StrEnum):
     FRESH = "fresh"
     CORRECT = "correct"
@@ -158,7 +175,9 @@ def choose(
             case Action.CURR:
                 curr = _best(candidates, offers)
             case Action.BCK:
-                bck = _best(candidates, offers)
+                # From another replica, if there is one: what is new does not wait behind the corrections.
+                others_only = {feed: state for feed, state in candidates.items() if feed.replica != curr.replica}
+                bck = _best(others_only or candidates, offers)
             case Action.BCK_AS_CURR:
                 curr, bck = _best(candidates, offers), curr
             case Action.MORE_ADVANCED:

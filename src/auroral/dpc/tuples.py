@@ -14,11 +14,13 @@ class TupleType(StrEnum):
     BOUNDARY = "boundary"
     UNDO = "undo"
     REC_DONE = "rec_done"
+    GAP = "gap"
 
 
 @dataclass(frozen=True, slots=True)
 class Tuple:
-    """A boundary's and an UNDO's position is a bucket: all before it has come, or stays."""
+    """A boundary's and an UNDO's position is a bucket: all before it has come, or stays. What is tentative before a GAP's position is
+    never corrected."""
 
     type: TupleType
     position: int
@@ -69,6 +71,15 @@ class TupleView:
         self.undone = {b for b in self.undone if b >= self.frontier}
         if corrected and not self.correcting:
             yield Tuple(TupleType.REC_DONE, self.frontier)
+
+    def gap(self, end: int) -> Iterator[Tuple]:
+        self.frontier = end
+        self.shown = {bucket: rows for bucket, rows in self.shown.items() if bucket >= end}
+        corrected = self.correcting
+        self.undone = {bucket for bucket in self.undone if bucket >= end}
+        yield Tuple(TupleType.GAP, end)
+        if corrected and not self.correcting:
+            yield Tuple(TupleType.REC_DONE, end)
 
     def interrupted(self) -> Iterator[Tuple]:
         """D56: a failure during the correction; what follows it is of another failure."""

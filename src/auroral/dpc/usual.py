@@ -12,15 +12,12 @@ class Usual:
     """The highest of the last hundred times, and their median."""
 
     times: list[float] = field(default_factory=list)
+    value: float = field(init=False, default=0.0)
+    highest: float = field(init=False, default=0.0)
 
     def learn(self, seconds: float) -> None:
         self.times.append(seconds)
         del self.times[:-REMEMBERED]
-
-    @property
-    def value(self) -> float:
-        return sorted(self.times)[len(self.times) // 2] if self.times else 0.0
-
-    @property
-    def highest(self) -> float:
-        return max(self.times, default=0.0)
+        # Asked for far more often than learned.
+        self.value = sorted(self.times)[len(self.times) // 2]
+        self.highest = max(self.times)

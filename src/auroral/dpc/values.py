@@ -18,6 +18,22 @@ class Content:
     count: int
     rows: Any = field(default=None, compare=False, repr=False)
 
+    @property
+    def lost(self) -> bool:
+        return self == LOST
+
+
+LOST = Content(-1, 0)
+"""Stands for a bucket that is lost for good, in a declared gap: final, and unknown. Hashes of rows are never negative."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The state of a fold before a bucket; None for that before the first."""
+
+    bucket: int
+    state: Content | None
+
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
@@ -32,6 +48,8 @@ class Subscribe:
     lane: Lane
     position: int | None
     tentative: bool
+    gaps: bool = False
+    """Whether what is not kept any more is to be left out, with a `Gap`: nobody else has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +60,7 @@ class Unsubscribe:
 
 @dataclass(frozen=True, slots=True)
 class Stable:
-    """Final contents of the buckets from `begin` on; `held` as in `Tentative`, of the last of them."""
+    """Final contents of the buckets from `begin` on; `held` as in `Tentative`, of the first of them: the others came a bucket apart."""
 
     stream: str
     number: int
@@ -78,6 +96,16 @@ class Confirm:
 
 
 @dataclass(frozen=True, slots=True)
+class Gap:
+    """Buckets [begin, end) are lost for good."""
+
+    stream: str
+    number: int
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Want:
     """The subscriber does not hold what was confirmed: stable buckets again from here."""
 
@@ -99,11 +127,22 @@ class Ack:
 
 
 @dataclass(frozen=True, slots=True)
+class Hashes:
+    """Of stable buckets, one after the other."""
+
+    begin: int
+    hashes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Ping:
-    """How are you? With what is still needed of the streams that are read there, and the subscriptions that are thought to hold."""
+    """How are you? With what is still needed of the streams that are read there, and the subscriptions that are thought to hold; to
+    another replica, with the hashes of new stable buckets and what a job takes here, which one that came back does not know."""
 
     acks: Mapping[str, Ack]
     numbers: Mapping[str, int]
+    hashes: Mapping[str, Hashes] = field(default_factory=dict)
+    job: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,4 +176,72 @@ class Release:
     """What was promised is not needed any more."""
 
 
-Message = Subscribe | Unsubscribe | Stable | Tentative | Confirm | Want | Ping | Pong | Ask | Grant | Refuse | Release
+@dataclass(frozen=True, slots=True)
+class WantState:
+    """To another replica, of one that lost everything: where can the fold of this output begin again? (D67)"""
+
+    stream: str
+
+
+@dataclass(frozen=True, slots=True)
+class GiveState:
+    stream: str
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """Which bucket can another version of the query begin with? Do not pass it until you are told."""
+
+    version: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    version: int
+    attempt: int
+    bucket: int
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """What was promised in this attempt and before is not needed."""
+
+    version: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The version holds from this bucket on."""
+
+    version: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    version: int
+
+
+Data = Stable | Tentative | Confirm | Gap
+Message = (
+    Subscribe
+    | Unsubscribe
+    | Data
+    | Want
+    | Ping
+    | Pong
+    | Ask
+    | Grant
+    | Refuse
+    | Release
+    | WantState
+    | GiveState
+    | Prepare
+    | Promise
+    | Withdraw
+    | Commit
+    | Committed
+)

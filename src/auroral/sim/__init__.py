@@ -1,1 +1,9 @@
-"""The cores of `dpc` in virtual time: clock, network, evaluation and faults, all drawn from one seed."""
+"""The cores of `dpc` in virtual time: clock, network, evaluation and faults, all drawn from one seed.
+
+`under_failures` tries a diagram of one's own; `auroral simulate dpc` tries the protocol itself.
+"""
+
+from auroral.sim.diagrams import Answer, CannotBeSimulated, Tried, under_failures
+from auroral.sim.faults import WrongSchedule
+
+__all__ = ["under_failures", "Tried", "Answer", "CannotBeSimulated", "WrongSchedule"]

@@ -3,13 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from auroral.model.errors import AuroralError
 
-VERBS = {"cut": (1, 2), "heal": (1, 2), "crash": (1, 1), "restart": (1, 1), "silence": (1, 1), "resume": (1, 1)}
-"""What can happen, and to how many hosts (or, for the last two, sources) it does."""
+MANY = 99
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """What can happen, to how many hosts, and what ends it; `>` between two hosts means one way only."""
+
+    meaning: str
+    least: int
+    most: int
+    end: str | None = None
+    one_way: bool = False
+
+
+VERBS: Mapping[str, Verb] = {
+    "cut": Verb("nothing passes between two hosts, or one host and all others", 1, 2, "heal", True),
+    "isolate": Verb("nothing passes between these hosts and all others; both sides live on", 1, MANY, "rejoin"),
+    "slow": Verb("messages between two hosts take 0.3 s longer", 2, 2, "quicken"),
+    "reset": Verb("the connections between two hosts break; they can be made again at once", 2, 2),
+    "crash": Verb("hosts stop and lose all but what they logged; their peers are told", 1, MANY, "restart"),
+    "unplug": Verb("as crash, but nobody is told", 1, MANY, "restart"),
+    "silence": Verb("a source logs nothing; what it missed comes when it resumes", 1, 1, "resume"),
+    "open": Verb("a source goes on giving rows and closes no bucket", 1, 1, "close"),
+    "heal": Verb("ends cut", 1, 2, one_way=True),
+    "rejoin": Verb("ends isolate", 1, MANY),
+    "quicken": Verb("ends slow", 2, 2),
+    "restart": Verb("ends crash and unplug", 1, MANY),
+    "resume": Verb("ends silence", 1, 1),
+    "close": Verb("ends open", 1, 1),
+}
 
 _LINE = re.compile(r"at\s+(?P<time>\d+(?:\.\d+)?)\s*s\s+(?P<verb>\w+)\s+(?P<places>\S+)")
 
@@ -23,9 +51,16 @@ class Fault:
     at: float
     verb: str
     places: tuple[str, ...]
+    one_way: bool = False
+    """From the first place to the second only."""
 
     def __str__(self) -> str:
-        return f"at {self.at:g}s {self.verb} {'-'.join(self.places)}"
+        return f"at {self.at:g}s {self.verb} {('>' if self.one_way else '-').join(self.places)}"
+
+    @property
+    def ends(self) -> bool:
+        """Whether it ends another fault, and is none itself."""
+        return any(verb.end == self.verb for verb in VERBS.values())
 
 
 def parse(text: str, places: Iterable[str] | None = None) -> tuple[Fault, ...]:
@@ -43,21 +78,41 @@ def _fault(part: str, line: int, known: set[str] | None) -> Fault:
     match = _LINE.fullmatch(part)
     if match is None:
         raise WrongSchedule(f"line {line}: {part!r} is not like 'at 3s cut n1-n3'; allowed: {', '.join(VERBS)}")
-    verb, places = match["verb"], tuple(match["places"].split("-"))
-    if verb not in VERBS:
-        raise WrongSchedule(f"line {line}: there is no {verb!r}; allowed: {', '.join(VERBS)}")
-    least, most = VERBS[verb]
-    if not least <= len(places) <= most:
-        raise WrongSchedule(
-            f"line {line}: {verb} takes {least if least == most else f'{least} or {most}'} places, not {len(places)}"
+    name, one_way = match["verb"], ">" in match["places"]
+    places = tuple(match["places"].split(">" if one_way else "-"))
+    if name not in VERBS:
+        raise WrongSchedule(f"line {line}: there is no {name!r}; allowed: {', '.join(VERBS)}")
+    verb = VERBS[name]
+    if one_way and not (verb.one_way and len(places) == 2):
+        raise WrongSchedule(f"line {line}: {part!r}: only 'cut a>b' and 'heal a>b' go one way")
+    if not verb.least <= len(places) <= verb.most:
+        allowed = {(1, MANY): "one place or more", (1, 2): "1 or 2 places"}.get(
+            (verb.least, verb.most), f"{verb.least} place{'s' * (verb.least > 1)}"
         )
+        raise WrongSchedule(f"line {line}: {name} takes {allowed}, not {len(places)}")
     unknown = [place for place in places if known is not None and place not in known]
     if unknown:
         raise WrongSchedule(
             f"line {line}: there is no {', '.join(unknown)}; there are {', '.join(sorted(known or ()))}"
         )
-    return Fault(float(match["time"]), verb, places)
+    return Fault(float(match["time"]), name, places, one_way)
 
 
 def text(faults: Iterable[Fault]) -> str:
     return "; ".join(str(fault) for fault in faults)
+
+
+def with_their_ends(faults: Iterable[Fault]) -> list[tuple[Fault, ...]]:
+    """Each fault with what ends it: one without the other would be another failure."""
+    found: list[list[Fault]] = []
+    open_: dict[tuple[str, tuple[str, ...], bool], list[Fault]] = {}
+    for fault in faults:
+        begun = open_.pop((fault.verb, fault.places, fault.one_way), None)
+        if begun is not None:
+            begun.append(fault)
+            continue
+        found.append([fault])
+        end = VERBS[fault.verb].end
+        if end is not None:
+            open_[end, fault.places, fault.one_way] = found[-1]
+    return [tuple(one) for one in found]

@@ -1,15 +1,23 @@
-"""Seeds run one by one, and a failing schedule made as short as it can be."""
+"""Scenarios run to their end and judged, and a failing schedule made as short as it can be."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from auroral.sim.faults import Fault, text
-from auroral.sim.invariants import INVARIANTS, Run, observed
+from auroral.dpc.events import Deliver, Effect
+from auroral.sim.faults import text, with_their_ends
+from auroral.sim.invariants import INVARIANTS
+from auroral.sim.invariants.bounds import lateness
+from auroral.sim.oracle import Oracle
+from auroral.sim.record import Recorder, Run
 from auroral.sim.scenario import Scenario
+from auroral.sim.stage import Stage
+from auroral.sim.world import Watcher
 
-_ENDS = {"cut": "heal", "crash": "restart", "silence": "resume"}
+AFTER = 10.0
+"""Seconds that a run goes on after the last row."""
+CALM = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,53 +26,104 @@ class Outcome:
     violations: tuple[str, ...]
     """What was broken, each with the name of its invariant."""
     events: int
+    digest: int
+    """The same in every run of the same scenario."""
     tentative: int
     """Tentative buckets that the client was given."""
+    tentative_rows: int
     worst_delay: float
     """Of anything new, in shares of the bound, where anything could come."""
+    reconciliations: tuple[float, ...]
+    """Seconds from when a whole tree was there again to when nothing of the client's was tentative any more."""
 
     def __str__(self) -> str:
         said = [f"seed {self.scenario.seed}: {len(self.violations)} violations", *self.violations[:5]]
         return "\n  ".join([*said, f"schedule: {text(self.scenario.faults)}"])
 
 
-def simulate(scenario: Scenario) -> Outcome:
-    run = observed(scenario)
+def simulate(scenario: Scenario, *watchers: Watcher) -> Outcome:
+    try:
+        run = observed(scenario, *watchers)
+    except AssertionError as broken:
+        # A core found that it had come to a state that cannot be.
+        return Outcome(scenario, (f"a core stopped: {broken}",), 0, 0, 0, 0, 0.0, ())
+    return judged(run)
+
+
+def judged(run: Run) -> Outcome:
     violations = tuple(f"{check.__name__}: {found}" for check in INVARIANTS for found in check(run))
-    tentative = sum(not one.stable for given in run.deliveries.values() for one in given)
-    return Outcome(scenario, violations, run.stage.world.events, tentative, _worst(run))
+    tentative = [one for given in run.deliveries.values() for one in given if not one.stable]
+    world = run.stage.world
+    rows = sum(one.content.count for one in tentative)
+    return Outcome(
+        run.scenario, violations, world.events, world.digest, len(tentative), rows, _worst(run), _reconciliations(run)
+    )
+
+
+def observed(scenario: Scenario, *watchers: Watcher) -> Run:
+    """The scenario, run to its end."""
+    run = Run(Stage(scenario), scenario.expected(), usual(scenario))
+    Recorder(run)
+    run.stage.world.watchers.extend(watchers)
+    run.stage.world.run(scenario.seconds + AFTER)
+    oracle = Oracle(scenario)
+    run.trees = {stream: list(oracle.trees(run.moments, stream)) for stream in scenario.outputs}
+    return run
+
+
+def usual(scenario: Scenario) -> dict[str, float]:
+    """How long after its end a bucket of each output comes, without failures."""
+    calm, bucket = replace(scenario, seconds=CALM, faults=(), failing_jobs=0.0), scenario.settings.bucket
+    found = dict.fromkeys(scenario.outputs, 0.0)
+
+    def watch(now: float, core: str, effect: Effect) -> None:
+        if isinstance(effect, Deliver):
+            found[effect.stream] = max(found[effect.stream], now - (effect.bucket + 1) * bucket)
+
+    stage = Stage(calm)
+    stage.world.watchers.append(watch)
+    stage.world.run(CALM + 2)
+    return found
+
+
+def same_again(scenario: Scenario) -> bool:
+    """The same seed gives the same run."""
+    return len({simulate(scenario).digest for _ in range(2)}) == 1
 
 
 def _worst(run: Run) -> float:
-    late = [late for stream in run.usual for late, excused in run.lateness(stream) if not excused]
+    late = [late for stream in run.usual for late, excused in lateness(run, stream) if not excused]
     return max(late, default=0.0) / run.scenario.settings.bound
+
+
+def _reconciliations(run: Run) -> tuple[float, ...]:
+    found = []
+    for stream, trees in run.trees.items():
+        shown: set[int] = set()
+        events = sorted([*((one.at, 0, one.bucket, one.stable) for one in run.deliveries.get(stream, []))])
+        healed = iter(tree.stable_since for tree in trees if tree.stable_since is not None)
+        times = sorted(set(healed))
+        for at, _, bucket, stable in events:
+            before = bool(shown)
+            (shown.discard if stable else shown.add)(bucket)
+            if before and not shown:
+                since = max((time for time in times if time <= at), default=None)
+                found += [] if since is None else [at - since]
+    return tuple(found)
 
 
 def shrunk(scenario: Scenario, fails: Callable[[Scenario], bool]) -> Scenario:
     """The shortest schedule that still fails, by leaving out faults (each with its end), halves first."""
-    pairs = _pairs(scenario.faults)
-    size = len(pairs)
+    whole = with_their_ends(scenario.faults)
+    size = len(whole)
     while size:
         at = 0
-        while at < len(pairs):
-            left = pairs[:at] + pairs[at + size :]
-            tried = replace(scenario, faults=tuple(sorted(fault for pair in left for fault in pair)))
+        while at < len(whole):
+            left = whole[:at] + whole[at + size :]
+            tried = replace(scenario, faults=tuple(sorted(fault for one in left for fault in one)))
             if fails(tried):
-                pairs, scenario = left, tried
+                whole, scenario = left, tried
             else:
                 at += size
         size //= 2
     return scenario
-
-
-def _pairs(faults: tuple[Fault, ...]) -> list[tuple[Fault, ...]]:
-    """Faults with what ends them: one without the other would be another failure."""
-    found: list[tuple[Fault, ...]] = []
-    open_: dict[tuple[str, tuple[str, ...]], Fault] = {}
-    for fault in faults:
-        if fault.verb in _ENDS:
-            open_[_ENDS[fault.verb], fault.places] = fault
-        else:
-            begun = open_.pop((fault.verb, fault.places), None)
-            found.append((fault,) if begun is None else (begun, fault))
-    return [*found, *((fault,) for fault in open_.values())]

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from auroral.dpc.events import Evaluate
+from auroral.dpc.events import Evaluate, Evaluated
 from auroral.dpc.sunion import OutputSpec
-from auroral.dpc.values import Content
+from auroral.dpc.values import Content, Snapshot
 
 _PRIME, _MASK = 1_099_511_628_211, (1 << 61) - 1
 
@@ -34,31 +34,66 @@ class Kind(StrEnum):
     FILTER = "filter"
     WINDOW = "window"
     JOIN = "join"
+    FOLD = "fold"
+    """Each bucket's row is of all rows that ever came."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
+    """A fragment with one output, or two: `side` is computed by the same replicas from some of the same inputs."""
+
     name: str
     kind: Kind
     inputs: tuple[str, ...]
     horizon: int = 1
+    side: Query | None = None
 
     @property
     def stream(self) -> str:
         return f"{self.name}.out"
 
-    def output(self, readers: tuple[str, ...]) -> OutputSpec:
+    @property
+    def parts(self) -> tuple[Query, ...]:
+        return (self,) if self.side is None else (self, self.side)
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        return tuple(part.stream for part in self.parts)
+
+    @property
+    def outputs(self) -> tuple[OutputSpec, ...]:
+        """Without readers: who reads them is the scenario's."""
+        return tuple(part._output() for part in self.parts)
+
+    def _output(self) -> OutputSpec:
         groups = [{name} for name in self.inputs] if self.kind is Kind.JOIN else [set(self.inputs)]
         required = tuple(frozenset(group) for group in groups)
-        return OutputSpec(self.stream, dict.fromkeys(self.inputs, self.horizon), required, readers)
+        folds = self.kind is Kind.FOLD
+        return OutputSpec(self.stream, dict.fromkeys(self.inputs, self.horizon), required, (), folds=folds)
 
-    def evaluate(self, asked: Evaluate) -> Mapping[str, tuple[Content, ...]]:
-        buckets = range(asked.begin, asked.end)
-        return {self.stream: tuple(content(self.bucket(asked.view, bucket)) for bucket in buckets)}
+    def evaluate(self, asked: Evaluate) -> Evaluated:
+        contents, states = {}, {}
+        for part in self.parts:
+            if part.stream not in asked.outputs:
+                continue
+            if part.kind is Kind.FOLD:
+                contents[part.stream], states[part.stream] = part._folded(asked)
+            else:
+                buckets = range(asked.begin, asked.end)
+                contents[part.stream] = tuple(content(part.bucket(asked.view, bucket)) for bucket in buckets)
+        return Evaluated(asked.job, contents, states)
+
+    def _folded(self, asked: Evaluate) -> tuple[tuple[Content, ...], Content]:
+        found, before = {}, asked.states.get(self.stream, Snapshot(0, None))
+        state = 0 if before.state is None else before.state.hash
+        for bucket in range(before.bucket, asked.end):
+            state = fingerprint(state, *self.bucket(asked.view, bucket))
+            found[bucket] = content((state,))
+        return tuple(found[bucket] for bucket in range(asked.begin, asked.end)), Content(state, 1)
 
     def bucket(self, view: Mapping[str, Mapping[int, Content]], bucket: int) -> tuple[int, ...]:
         match self.kind:
-            case Kind.UNION:
+            case Kind.UNION | Kind.FOLD:
                 return tuple(sorted(row for name in self.inputs for row in _rows(view[name], bucket)))
             case Kind.FILTER:
                 return tuple(row for name in self.inputs for row in _rows(view[name], bucket) if row % 3)

@@ -1,0 +1,198 @@
+"""`auroral simulate dpc`: the protocol under random failures in virtual time, every guarantee checked."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from auroral.commands.options import add_json
+from auroral.commands.terminal import FINE, WRONG_INPUT, WrongUse, columns, say, say_json
+from auroral.model.errors import AuroralError
+from auroral.sim.campaign import Summary, run_seeds, shortest
+from auroral.sim.faults import parse, text
+from auroral.sim.randomly import random_scenario
+from auroral.sim.scenario import Scenario
+from auroral.sim.simulate import Outcome, simulate
+from auroral.sim.trace import Trace
+
+NAME = "simulate"
+SUMMARY = "try a protocol under failures in virtual time and check every guarantee; exit code 1 if one is broken"
+EXAMPLE = """\
+  auroral simulate dpc
+  auroral simulate dpc --seeds 17 --trace trace.txt
+  echo 'at 5s crash q0a; at 9s restart q0a' | auroral simulate dpc --seeds 17 --schedule -"""
+
+SHORTENED = 3
+"""So many failing seeds get their shortest schedule: each takes dozens of runs."""
+LINE_EVERY = 5.0
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("protocol", choices=["dpc"], help="what is tried: dpc, Delay, Process and Correct")
+    parser.add_argument(
+        "--seeds",
+        metavar="FROM..TO",
+        type=parse_seeds,
+        default=range(300),
+        help="which scenarios, as 0..299 or 17; 0..299 if left out. A seed decides the diagram, the replicas, the "
+        "settings and the failures",
+    )
+    parser.add_argument(
+        "--schedule",
+        metavar="FILE",
+        help="failures to try instead of each seed's own, as lines like `at 3s cut q0a-q1b`; - for standard input",
+    )
+    parser.add_argument("--trace", metavar="FILE", help="write what happens, line by line; for one seed")
+    parser.add_argument(
+        "--processes",
+        metavar="N",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="how many at once; all cores if left out",
+    )
+    add_json(parser)
+
+
+def parse_seeds(given: str) -> range:
+    first, dots, last = given.partition("..")
+    try:
+        found = range(int(first), int(last or first) + 1)
+    except ValueError:
+        found = range(0)
+    if not found or (dots and not last):
+        raise ArgumentTypeError(f"{given!r} is no range of seeds; write for example 0..299 or 17")
+    return found
+
+
+def run(args: Namespace) -> int:
+    if args.processes < 1:
+        raise WrongUse(f"--processes is {args.processes}\n    allowed: 1 or more")
+    if args.trace is not None and len(args.seeds) > 1:
+        raise WrongUse(
+            f"--trace is of one run, and there are {len(args.seeds)} seeds\n    next: choose one: --seeds 17"
+        )
+    summary, failed, began = Summary(), list[Outcome](), time.monotonic()
+    with _progress(len(args.seeds), quiet=args.json) as advance:
+        for outcome in _outcomes(args):
+            summary.add(outcome)
+            failed += [outcome] if outcome.violations else []
+            advance(summary)
+    seconds = time.monotonic() - began
+    found = {
+        **summary.to_json(),
+        "seconds": round(seconds, 1),
+        "seeds_per_minute": round(60 * summary.seeds / seconds, 1),
+    }
+    failures = [_failure(o, shorten=n < SHORTENED) for n, o in enumerate(sorted(failed, key=lambda o: o.scenario.seed))]
+    if args.json:
+        say_json({**found, "failures": failures})
+    else:
+        for failure in failures:
+            _say_failure(failure)
+        say(columns([("what", "value"), *((name, _cell(value)) for name, value in found.items())], indent=0))
+    return WRONG_INPUT if failed else FINE
+
+
+def _outcomes(args: Namespace) -> Iterator[Outcome]:
+    if args.schedule is None and args.trace is None:
+        yield from run_seeds(args.seeds, args.processes)
+        return
+    schedule = None if args.schedule is None else _read(args.schedule)
+    for seed in args.seeds:
+        scenario = random_scenario(seed)
+        if schedule is not None:
+            scenario = replace(scenario, faults=parse(schedule, scenario.hosts))
+        if args.trace is None:
+            yield simulate(scenario)
+        else:
+            yield _traced(scenario, args.trace)
+
+
+def _read(file: str) -> str:
+    if file == "-":
+        return sys.stdin.read()
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except OSError as error:
+        raise AuroralError(f"{file} cannot be read: {error.strerror}\n    next: check the path") from error
+
+
+def _traced(scenario: Scenario, file: str) -> Outcome:
+    try:
+        with open(file, "w", encoding="utf-8") as out:
+            out.write(f"# seed {scenario.seed}; {text(scenario.faults) or 'no failures'}\n")
+            outcome = simulate(scenario, Trace(scenario, lambda line: print(line, file=out)))
+            out.writelines(f"# broken: {violation}\n" for violation in outcome.violations)
+    except OSError as error:
+        raise AuroralError(f"{file} cannot be written: {error.strerror}\n    next: choose another file") from error
+    return outcome
+
+
+@contextmanager
+def _progress(total: int, *, quiet: bool) -> Iterator[Callable[[Summary], None]]:
+    """A bar on a terminal, a line now and then elsewhere; on standard error, so that results can be piped."""
+    if quiet:
+        yield lambda _: None
+        return
+    if sys.stderr.isatty():
+        shown = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*shown, console=Console(file=sys.stderr)) as bar:
+            task = bar.add_task("seeds", total=total)
+            yield lambda done: bar.update(
+                task, completed=done.seeds, description=f"seeds ({done.violations} violations)"
+            )
+        return
+    said = time.monotonic()
+
+    def line(done: Summary) -> None:
+        nonlocal said
+        if time.monotonic() - said >= LINE_EVERY or done.seeds == total:
+            said = time.monotonic()
+            say(f"{done.seeds} of {total} seeds, {done.violations} violations", sys.stderr)
+
+    yield line
+
+
+def _failure(outcome: Outcome, shorten: bool) -> dict[str, object]:
+    seed = outcome.scenario.seed
+    found: dict[str, object] = {
+        "seed": seed,
+        "violations": list(outcome.violations),
+        "schedule": text(outcome.scenario.faults),
+        "replay": f"auroral simulate dpc --seeds {seed}",
+    }
+    if shorten:
+        least = shortest(outcome)
+        found |= {
+            "shortest": least,
+            "replay": f"echo {shlex.quote(least)} | auroral simulate dpc --seeds {seed} --schedule -",
+        }
+    return found
+
+
+def _say_failure(failure: dict[str, object]) -> None:
+    violations = failure["violations"]
+    assert isinstance(violations, list)
+    say(f"seed {failure['seed']}: {len(violations)} violations")
+    for violation in violations[:5]:
+        say(f"  {violation}")
+    say(f"  schedule: {failure['schedule']}")
+    if "shortest" in failure:
+        say(f"  shortest that still fails: {failure['shortest'] or '(no failures at all)'}")
+    say(f"  replay: {failure['replay']}")
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "-"
+    return "-" if value is None else f"{value:,}" if isinstance(value, int | float) else str(value)

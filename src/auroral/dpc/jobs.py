@@ -1,0 +1,122 @@
+"""Which jobs are run for the outputs of a replica, one that makes buckets stable and one that makes them tentative at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from auroral.dpc.coverage import Coverage
+from auroral.dpc.events import Cancel, Effect, Evaluate
+from auroral.dpc.sunion import MOST_BUCKETS, SUnion
+from auroral.dpc.usual import Usual
+from auroral.dpc.values import Content
+from auroral.dpc.versions import Versions
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Evaluates outputs for buckets [begin, end)."""
+
+    ranges: Mapping[str, tuple[int, int]]
+    """What is wanted of each output."""
+    begin: int
+    end: int
+    tentative: bool
+    started: float
+    ready_at: float
+    """When the last bucket was usually ready."""
+    coverage: Mapping[str, tuple[Coverage, ...]]
+    """Of each output's buckets, if they are tentative."""
+    began: Mapping[str, int]
+    """Of each fold, the bucket that its state was last stable at."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return tuple(self.ranges)
+
+
+@dataclass(slots=True)
+class Jobs:
+    unions: Mapping[str, SUnion]
+    """By output."""
+    usual: Usual
+    """What a job for one bucket takes."""
+    versions: Versions
+    running: dict[int, Job] = field(default_factory=dict)
+    last: int = 0
+    served: dict[str, int] = field(default_factory=dict)
+    """The last job that made each output stable."""
+
+    def ended(self, number: int) -> Job | None:
+        """Nothing for one that was cancelled: its result may have been under way."""
+        return self.running.pop(number, None)
+
+    def learn(self, job: Job, now: float) -> None:
+        if job.tentative or job.end - job.begin == 1:
+            self.usual.learn(now - job.started)
+
+    @property
+    def being_made_stable(self) -> set[str]:
+        return {stream for job in self.running.values() if not job.tentative for stream in job.outputs}
+
+    @property
+    def last_stable(self) -> int:
+        """The first bucket that neither is stable nor is just being made so, of the output that is furthest."""
+        ends = [job.end for job in self.running.values() if not job.tentative]
+        return max([*ends, *(union.outlet.ever_stable for union in self.unions.values())])
+
+    def start_stable(self, may_begin: Callable[[SUnion], bool], now: float) -> Iterator[Effect]:
+        """The next buckets of all outputs that can be made final by the same job."""
+        if self.being_made_stable:
+            return
+        able = {s: union for s, union in self.unions.items() if union.begun and union.can_be_stable}
+        ready = {stream: union.stable_range for stream, union in able.items() if may_begin(union)}
+        if not ready:
+            return
+        # D63: one that has much to correct holds up the others by a job at most.
+        first = min(ready, key=lambda stream: (self.served.get(stream, 0), ready[stream][1] - ready[stream][0]))
+        begin, end = ready[first]
+        streams = tuple(stream for stream, found in ready.items() if found == (begin, end))
+        self.served.update(dict.fromkeys(streams, self.last + 1))
+        if end - begin == 1:
+            for stream in streams:
+                self.unions[stream].learn(begin, now)
+        yield self._evaluate(dict.fromkeys(streams, (begin, end)), False, now)
+
+    def cancel_guesses(self) -> Iterator[Effect]:
+        """What has become final need not be guessed any more."""
+        for number, job in list(self.running.items()):
+            if job.tentative and all(end <= self.unions[s].outlet.frontier for s, (_, end) in job.ranges.items()):
+                del self.running[number]
+                yield Cancel(number)
+
+    def start_tentative(self, now: float) -> Iterator[Effect]:
+        if any(job.tentative for job in self.running.values()):
+            return
+        begun = {stream: union for stream, union in self.unions.items() if union.begun}
+        due = {stream: found for stream, union in begun.items() if (found := union.tentative_range(now)) is not None}
+        if due:
+            # One job for all outputs that are due: none waits for the jobs of the others, which its deadline does not know of.
+            earliest = min(begin for begin, _ in due.values())
+            most = min(earliest + MOST_BUCKETS, self.versions.plan.end(earliest))
+            near = {s: (begin, min(end, most)) for s, (begin, end) in due.items() if begin < most}
+            yield self._evaluate(near, True, now)
+
+    def _evaluate(self, ranges: Mapping[str, tuple[int, int]], tentative: bool, now: float) -> Evaluate:
+        self.last += 1
+        begin, end = min(begin for begin, _ in ranges.values()), max(end for _, end in ranges.values())
+        unions = [self.unions[stream] for stream in ranges]
+        last = [self.unions[stream].ready_at(stop - 1) for stream, (_, stop) in ranges.items()]
+        ready = min((found for found in last if found is not None), default=now)
+        coverage = {s: self.unions[s].coverages(*found, begin) for s, found in ranges.items()} if tentative else {}
+        states = {union.spec.stream: union.fold.start(begin) for union in unions if union.fold is not None}
+        began = {union.spec.stream: union.fold.began(begin) for union in unions if union.fold is not None}
+        self.running[self.last] = Job(ranges, begin, end, tentative, now, ready, coverage, began)
+        view: dict[str, dict[int, Content]] = {name: {} for union in unions for name in union.ports}
+        for union in unions:
+            for name, contents in union.view(begin, end).items():
+                view[name] |= contents
+                whole = range(union.reads_from(name, begin), end)
+                assert tentative or contents.keys() >= set(whole), f"{name} lacks some of {whole} for a stable bucket"
+        version = self.versions.plan.version(begin)
+        return Evaluate(self.last, tuple(ranges), begin, end, view, tentative, version, states)

@@ -1,0 +1,103 @@
+"""How a replica that lost what it had in memory comes back: mute until it is right (D65-D68).
+
+Its inputs begin where those that give them still have what it needs; its outputs go on behind what is on disk, or begin with the first
+bucket that its inputs reach. A fold begins with a snapshot from its disk or, if there is none that its inputs reach, from another
+replica (D67).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from auroral.dpc.events import Effect, Report, Send
+from auroral.dpc.monitor import UNREACHED, Monitor
+from auroral.dpc.port import Port
+from auroral.dpc.settings import Settings
+from auroral.dpc.sunion import SUnion
+from auroral.dpc.values import Snapshot, WantState
+
+
+@dataclass(slots=True)
+class Recovery:
+    ports: Mapping[str, Port]
+    unions: Mapping[str, SUnion]
+    monitor: Monitor
+    settings: Settings
+    peers: tuple[str, ...]
+    born: float = 0.0
+    snapshots: dict[str, Snapshot] = field(default_factory=dict)
+    """Of folds: what their states may begin with."""
+    asked_at: float = float("-inf")
+    done: bool = False
+
+    def step(self, now: float) -> Iterator[Effect]:
+        for port in self.ports.values():
+            if port.resuming and self._nobody_to_ask(port, now):
+                self._begin_without(port)
+            elif not port.resuming and self._nobody_has_the_next(port):
+                # What it was told of is gone by now.
+                port.resume()
+                for union in self.unions.values():
+                    union.begun = union.begun and port.stream not in union.ports
+        for stream, union in self.unions.items():
+            # Whatever another output still waits for.
+            if not union.begun and not any(port.resuming for port in union.ports.values()):
+                yield from self._begin(stream, now)
+        self.done = all(union.begun and self._caught_up(union) for union in self.unions.values())
+
+    # Where to begin
+
+    def _begin(self, stream: str, now: float) -> Iterator[Effect]:
+        union = self.unions[stream]
+        if union.fold is None:
+            first = max(union.ports[name].reaches_back(horizon) for name, horizon in union.spec.reads.items())
+            if union.outlet.frontier < first:
+                yield from union.outlet.begin(first)
+            union.begun = True
+        elif self._reached(union, snapshot := self.snapshots.get(stream, Snapshot(0, None))):
+            union.fold.begin(snapshot)
+            yield from union.outlet.begin(snapshot.bucket)
+            union.begun = True
+        elif now >= self.asked_at + self.settings.detection:
+            self.asked_at = now
+            yield from (Send(peer, WantState(stream)) for peer in self.peers)
+            if not self.peers:
+                yield Report("state lost", stream, detail=f"nobody has a state of {stream} that its inputs reach")
+
+    def _reached(self, union: SUnion, snapshot: Snapshot) -> bool:
+        return all(port.first <= union.reads_from(name, snapshot.bucket) for name, port in union.ports.items())
+
+    def given(self, stream: str, snapshot: Snapshot) -> None:
+        """By another replica, whose inputs are kept from there on."""
+        if self.done or self.unions[stream].begun:
+            return
+        self.snapshots[stream] = snapshot
+        union = self.unions[stream]
+        for name, port in union.ports.items():
+            if (position := union.reads_from(name, snapshot.bucket)) < port.first or port.resuming:
+                port.resume()
+                port.start_at(position)
+
+    # Inputs
+
+    def _nobody_has_the_next(self, port: Port) -> bool:
+        offers = self.monitor.of(port.stream, port.producers).values()
+        reached = [offer for offer in offers if offer != UNREACHED]
+        return bool(reached) and all(offer.kept_from > port.frontier for offer in reached)
+
+    def _nobody_to_ask(self, port: Port, now: float) -> bool:
+        waited = now > self.born + self.settings.detection
+        return waited and not any(p in self.monitor.offers and self.monitor.reached(p) for p in port.producers)
+
+    def _begin_without(self, port: Port) -> None:
+        """An input that nobody gives would keep it mute for as long as that lasts: begin with what readers may ask for, if all of them
+        have said so."""
+        using = [union for union in self.unions.values() if port.stream in union.ports]
+        if all(union.outlet.all_heard and union.fold is None for union in using):
+            starts = [max(union.outlet.frontier, union.outlet.lowest_need) for union in using]
+            port.start_at(min(u.reads_from(port.stream, start) for u, start in zip(using, starts, strict=True)))
+
+    def _caught_up(self, union: SUnion) -> bool:
+        """Whether all is final that the inputs' replicas have final."""
+        return union.outlet.frontier >= min(self.monitor.furthest(port.stream) for port in union.ports.values()) - 1

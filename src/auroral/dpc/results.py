@@ -1,0 +1,59 @@
+"""What becomes of the result of a job: stable buckets are compared, kept and given out; tentative ones are given out where they are
+still new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from auroral.dpc.divergence import Comparison
+from auroral.dpc.events import Effect, Evaluated, Keep, Report
+from auroral.dpc.jobs import Job
+from auroral.dpc.sunion import SUnion
+from auroral.dpc.values import LOST, Content, Snapshot
+
+
+def given_out(union: SUnion, comparison: Comparison, job: Job, result: Evaluated, now: float) -> Iterator[Effect]:
+    """Of one output."""
+    stream = union.spec.stream
+    begin, end = job.ranges[stream]
+    contents = result.contents[stream][begin - job.begin : end - job.begin]
+    if not job.tentative and (not union.begun or union.outlet.frontier != begin):
+        yield Report("begun again before its job ended", stream)
+        return
+    if union.fold is not None:
+        state = Snapshot(job.end, result.states[stream])
+        if job.tentative:
+            union.fold.guess(state, job.began[stream], job.coverage[stream][-1])
+        else:
+            yield from union.fold.advance(state)
+    held = union.held(job.ready_at, now)
+    if job.tentative:
+        yield from _tentative(union, job, contents, held)
+    else:
+        yield from _stable(union, comparison, contents, now, held)
+
+
+def _stable(
+    union: SUnion, comparison: Comparison, contents: tuple[Content, ...], now: float, held: float
+) -> Iterator[Effect]:
+    for bucket, content in enumerate(contents, union.outlet.frontier):
+        yield from comparison.made(bucket, content.hash)
+    yield Keep(union.spec.stream, union.outlet.frontier, contents)
+    yield from union.outlet.give_stable(contents, now, held)
+
+
+def _tentative(union: SUnion, job: Job, contents: tuple[Content, ...], held: float) -> Iterator[Effect]:
+    stream = union.spec.stream
+    begin, end = job.ranges[stream]
+    for bucket, content, coverage in zip(range(begin, end), contents, job.coverage[stream], strict=True):
+        if bucket < union.outlet.frontier:
+            yield Report("stable before its tentative job ended", stream)
+        else:
+            union.processing = True
+            yield from union.outlet.give_tentative(bucket, content, coverage, held=held)
+
+
+def given_up(union: SUnion, comparison: Comparison, now: float) -> Iterator[Effect]:
+    """D71: what can never be made stable is a gap for those behind it too."""
+    while union.begun and union.gives_up:
+        yield from _stable(union, comparison, (LOST,), now, 0.0)

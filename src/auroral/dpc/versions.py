@@ -1,0 +1,42 @@
+"""Versions of a query, each from a bucket on (X9, L58): which one a bucket is computed by, and which bucket must not be passed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from auroral.dpc.settings import UNLIMITED
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Version i holds from `starts[i]` on. While a change is prepared, no bucket from `promised` on is made stable."""
+
+    starts: tuple[int, ...] = (0,)
+    promised: int | None = None
+    attempt: int = 0
+    """Of preparing the next version: what is said of earlier ones is void."""
+
+    @property
+    def next_version(self) -> int:
+        return len(self.starts)
+
+    @property
+    def limit(self) -> int:
+        return UNLIMITED if self.promised is None else self.promised
+
+    def version(self, bucket: int) -> int:
+        return max(version for version, start in enumerate(self.starts) if start <= bucket)
+
+    def end(self, bucket: int) -> int:
+        """The first bucket behind this one that another version computes."""
+        return next((start for start in self.starts if start > bucket), UNLIMITED)
+
+
+NO_CHANGE = Plan()
+
+
+@dataclass(slots=True)
+class Versions:
+    """Of one replica; shared by all that compute something."""
+
+    plan: Plan = NO_CHANGE

@@ -1,0 +1,98 @@
+"""The story of an output, in words: what state it is in and since when, what it misses and from whom, and what is awaited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from auroral.dpc.client import Client
+from auroral.dpc.monitor import Monitor
+from auroral.dpc.outlet import Outlet
+from auroral.dpc.port import Port
+from auroral.dpc.replica import Replica
+from auroral.dpc.source import Source
+from auroral.dpc.states import State
+from auroral.dpc.sunion import SUnion
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    stream: str
+    state: State
+    since: float
+    frontier: int
+    """The first bucket that is not stable."""
+    because: tuple[str, ...]
+
+    def __str__(self) -> str:
+        head = f"{self.stream} is in {self.state} since {self.since:.2f} s, stable before bucket {self.frontier}"
+        return "\n  ".join((head, *self.because))
+
+
+def why(core: Replica | Client | Source, stream: str, now: float) -> Story:
+    match core:
+        case Source():
+            state, since, frontier = State.STABLE, core.born, core.outlet.frontier
+            because = [*_buffer(core.outlet), *(["nothing is taken in until there is room"] if core.paused else [])]
+        case Client():
+            port = core.ports[stream]
+            state, since, frontier = port.state(core.monitor.of(stream, port.producers)), port.heard, port.frontier
+            because = list(_input(port, core.monitor, now))
+        case Replica():
+            union = core.unions[stream]
+            state, since, frontier = union.state(now), union.since, union.outlet.frontier
+            because = list(_replica(core, union, now))
+    return Story(stream, state, since, frontier, tuple(because))
+
+
+def _replica(core: Replica, union: SUnion, now: float) -> Iterator[str]:
+    if core.recovering:
+        yield f"it came back at {core.recovery.born:.2f} s and is mute until it is as far as its inputs"
+    for port in union.ports.values():
+        yield from _input(port, core.monitor, now)
+    yield from _next_bucket(union, now)
+    for number, job in core.jobs.running.items():
+        if union.outlet.stream in job.outputs:
+            kind = "tentative" if job.tentative else "stable"
+            yield f"job {number} makes {_buckets(job.begin, job.end)} {kind} since {job.started:.2f} s"
+    if core.turns.stagger.wanted:
+        promised = ", ".join(core.turns.stagger.promised)
+        yield f"it keeps answering while {promised} corrects" if promised else "it takes turns in correcting"
+    if union.outlet.newest >= union.outlet.frontier:
+        yield f"{_buckets(union.outlet.frontier, union.outlet.newest + 1)} may have been given out tentatively, to be corrected"
+    yield from _buffer(union.outlet)
+
+
+def _input(port: Port, monitor: Monitor, now: float) -> Iterator[str]:
+    offers = monitor.of(port.stream, port.producers)
+    told = ", ".join(f"{producer} is in {offer.state}" for producer, offer in offers.items())
+    if port.resuming:
+        yield f"{port.stream} waits to be told where to begin: {told}"
+    elif port.failed(offers, now):
+        yield f"{port.stream} misses bucket {port.frontier}, nothing came since {port.heard:.2f} s: {told}"
+    for producer, lane in port.lanes.items():
+        number = port.numbers[producer]
+        yield f"{port.stream} is read from {producer}, {lane} lane{'s' if lane == 'both' else ''}, subscription {number}"
+
+
+def _next_bucket(union: SUnion, now: float) -> Iterator[str]:
+    bucket = max(union.outlet.frontier, union.outlet.newest + 1)
+    missing = [name for name, port in union.ports.items() if port.best(bucket) is None]
+    if not missing or union.ready_at(bucket) is None:
+        return
+    if union.blocked(bucket):
+        yield f"bucket {bucket} is blocked: it cannot be computed without {' and '.join(missing)}"
+    elif not union.allowed(bucket):
+        yield f"bucket {bucket} is held back: too few of its sources are in it"
+    elif (deadline := union.next_deadline(now)) < float("inf"):
+        yield f"bucket {bucket} waits for {' and '.join(missing)} until {deadline:.2f} s at most"
+
+
+def _buffer(outlet: Outlet) -> Iterator[str]:
+    if outlet.frontier >= outlet.room:
+        slowest = min(outlet.readers_expected, key=lambda reader: outlet.needs.get(reader, -1), default="nobody")
+        yield f"its buffer is full: {slowest} may still ask for bucket {outlet.needs.get(slowest, outlet.kept_from)}"
+
+
+def _buckets(begin: int, end: int) -> str:
+    return f"bucket {begin}" if end == begin + 1 else f"buckets {begin} to {end - 1}"

@@ -1,0 +1,82 @@
+"""Many seeds in parallel processes, and what came out of all of them."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from typing import Any
+
+from auroral.sim.faults import text
+from auroral.sim.randomly import random_scenario
+from auroral.sim.simulate import Outcome, shrunk, simulate
+
+
+def run_seed(seed: int) -> Outcome:
+    return simulate(random_scenario(seed))
+
+
+def run_seeds(seeds: Iterable[int], processes: int) -> Iterator[Outcome]:
+    """As they end. Processes are started afresh: who calls may have threads, which a copy of the process would lack."""
+    wanted = list(seeds)
+    if processes == 1 or len(wanted) == 1:
+        yield from map(run_seed, wanted)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(processes, len(wanted)), mp_context=context) as pool:
+        try:
+            for done in as_completed([pool.submit(run_seed, seed) for seed in wanted]):
+                yield done.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+@dataclass(slots=True)
+class Summary:
+    seeds: int = 0
+    events: int = 0
+    faults: int = 0
+    violations: int = 0
+    failing: list[int] = field(default_factory=list)
+    worst_delay: float = 0.0
+    tentative: int = 0
+    tentative_rows: int = 0
+    reconciliations: list[float] = field(default_factory=list)
+
+    def add(self, outcome: Outcome) -> None:
+        self.seeds += 1
+        self.events += outcome.events
+        self.faults += sum(not fault.ends for fault in outcome.scenario.faults)
+        self.violations += len(outcome.violations)
+        self.failing += [outcome.scenario.seed] if outcome.violations else []
+        self.worst_delay = max(self.worst_delay, outcome.worst_delay)
+        self.tentative += outcome.tentative
+        self.tentative_rows += outcome.tentative_rows
+        self.reconciliations += outcome.reconciliations
+
+    def to_json(self) -> dict[str, Any]:
+        times = self.reconciliations
+        return {
+            "seeds": self.seeds,
+            "events": self.events,
+            "faults": self.faults,
+            "violations": self.violations,
+            "failing_seeds": sorted(self.failing),
+            "worst_delay_ratio": round(self.worst_delay, 3),
+            "tentative_buckets": self.tentative,
+            "tentative_rows": self.tentative_rows,
+            "reconciliations": len(times),
+            "mean_reconciliation_s": round(sum(times) / len(times), 3) if times else None,
+        }
+
+
+def shortest(outcome: Outcome) -> str:
+    """The shortest schedule that breaks one of the same guarantees."""
+    broken = {violation.split(":")[0] for violation in outcome.violations}
+
+    def fails(scenario: Any) -> bool:
+        return bool(broken & {violation.split(":")[0] for violation in simulate(scenario).violations})
+
+    return text(shrunk(outcome.scenario, fails).faults)

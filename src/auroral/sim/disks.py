@@ -1,0 +1,83 @@
+"""What survives a crash: logs of sources, outputs that replicas keep, positions of clients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from auroral.dpc.events import (
+    Decide,
+    Deliver,
+    DropStates,
+    Effect,
+    Keep,
+    KeepPlan,
+    Kept,
+    Miss,
+    SaveState,
+    Started,
+    Truncate,
+)
+from auroral.dpc.values import Content, Snapshot
+from auroral.dpc.versions import Plan
+
+
+@dataclass(slots=True)
+class Disks:
+    begins: dict[tuple[str, str], int] = field(default_factory=dict)
+    """By core and stream."""
+    contents: dict[tuple[str, str], dict[int, Content]] = field(default_factory=dict)
+    states: dict[tuple[str, str], list[Snapshot]] = field(default_factory=dict)
+    plans: dict[str, Plan] = field(default_factory=dict)
+    """Never lost: the catalog has them too."""
+    decisions: dict[str, Decide] = field(default_factory=dict)
+
+    def carry_out(self, core: str, effect: Effect) -> None:
+        match effect:
+            case Keep(stream, begin, contents):
+                kept = self.contents.setdefault((core, stream), {})
+                if begin != self.begins.setdefault((core, stream), 0) + len(kept):
+                    kept.clear()
+                    self.begins[core, stream] = begin
+                kept.update(enumerate(contents, begin))
+            case Truncate(stream, below):
+                kept = self.contents.setdefault((core, stream), {})
+                self.begins[core, stream] = max(below, self.begins.get((core, stream), 0))
+                for bucket in [b for b in kept if b < below]:
+                    del kept[bucket]
+            case Deliver(stream, bucket, _, True):
+                self.begins[core, stream] = bucket + 1
+            case Miss(stream, _, end):
+                self.begins[core, stream] = end
+            case KeepPlan(plan):
+                self.plans[core] = plan
+            case Decide():
+                self.decisions[core] = effect
+            case SaveState(stream, snapshot):
+                self.states.setdefault((core, stream), []).append(snapshot)
+            case DropStates(stream, below):
+                kept_states = self.states.get((core, stream), [])
+                self.states[core, stream] = [snapshot for snapshot in kept_states if snapshot.bucket >= below]
+            case _:
+                pass
+
+    def started(self, core: str) -> Started:
+        plan = self.plans.get(core, Plan())
+        return Started(self.of(core), self.states_of(core), plan, self.decisions.get(core))
+
+    def lose(self, core: str) -> None:
+        kept: dict[tuple[str, str], Any]
+        for kept in (self.begins, self.contents, self.states):
+            for key in [key for key in kept if key[0] == core]:
+                del kept[key]
+
+    def of(self, core: str) -> dict[str, Kept]:
+        streams = {stream for name, stream in (*self.begins, *self.contents) if name == core}
+        return {stream: self._of(core, stream) for stream in streams}
+
+    def states_of(self, core: str) -> dict[str, Snapshot]:
+        return {stream: kept[0] for (name, stream), kept in self.states.items() if name == core and kept}
+
+    def _of(self, core: str, stream: str) -> Kept:
+        begin, kept = self.begins.get((core, stream), 0), self.contents.get((core, stream), {})
+        return Kept(begin, tuple(kept[bucket] for bucket in range(begin, begin + len(kept))))

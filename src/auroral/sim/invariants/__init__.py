@@ -1,0 +1,58 @@
+"""The guarantees, one function each: what a run of the simulation must keep, and the words for what it broke.
+
+Each takes a run that has ended, with all that was seen of it on the way. An invariant excuses only what the design says is out of
+reach, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from auroral.sim.invariants.bounds import (
+    every_bucket_comes,
+    first_suspends,
+    stable_in_time,
+    stable_where_it_can_be,
+    within_the_bound,
+)
+from auroral.sim.invariants.buffers import nothing_is_hoarded, what_is_asked_for_is_kept
+from auroral.sim.invariants.replicas import mute_until_right, nobody_falls_behind, one_keeps_answering
+from auroral.sim.invariants.stable import (
+    all_is_corrected,
+    every_row_is_accounted_for,
+    nothing_is_lost_unless_so_set,
+    replicas_agree,
+    stable_in_order,
+    stable_is_right,
+    tentative_is_corrected,
+)
+from auroral.sim.invariants.tentative import coverage_is_right, tentative_is_right, views_are_right
+from auroral.sim.invariants.tuples import tuples_are_right
+from auroral.sim.record import Run
+
+Invariant = Callable[[Run], Iterator[str]]
+
+INVARIANTS: tuple[Invariant, ...] = (
+    stable_in_order,
+    stable_is_right,
+    all_is_corrected,
+    tentative_is_corrected,
+    every_row_is_accounted_for,
+    nothing_is_lost_unless_so_set,
+    replicas_agree,
+    tuples_are_right,
+    views_are_right,
+    tentative_is_right,
+    coverage_is_right,
+    within_the_bound,
+    every_bucket_comes,
+    first_suspends,
+    stable_where_it_can_be,
+    stable_in_time,
+    nobody_falls_behind,
+    mute_until_right,
+    one_keeps_answering,
+    what_is_asked_for_is_kept,
+    nothing_is_hoarded,
+)
+"""That two runs of one seed are the same is the remaining one: `simulate.same_again`."""

@@ -1,0 +1,61 @@
+"""What is kept: as long as someone may ask for it, and no longer."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from auroral.sim.record import Moment, Run
+from auroral.sim.scenario import CLIENT
+
+TOLD = 2.0
+"""Seconds after which what a reader does not need any more is forgotten: some heartbeats, one after the other."""
+
+
+def what_is_asked_for_is_kept(run: Run) -> Iterator[str]:
+    """D69: nobody is refused what it needs."""
+    for at, core, report in run.reports:
+        if report.kind == "asked for what is not kept":
+            yield f"{core}: {report.stream} at {at:.2f} s"
+
+
+def nothing_is_hoarded(run: Run) -> Iterator[str]:
+    """D69: what nobody needs any more is not kept: by sources and outputs once all readers have reached them for a while, by inputs
+    always. One that is down, or cut off, may come back and ask: what it needs stays."""
+    scenario = run.scenario
+    readers = {stream: scenario.readers(stream) for stream in scenario.streams}
+    times = [moment.at for moment in run.moments]
+    for moment in run.moments:
+        before = run.moments[max(0, bisect_right(times, moment.at - TOLD) - 1)]
+        if before.at > moment.at - TOLD:
+            continue
+        for (name, stream), outlet in moment.outlets.items():
+            was = before.outlets.get((name, stream))
+            needs = [_need(before, moment, name, stream, reader) for reader in readers[stream]]
+            known = [need for need in needs if need is not None]
+            if was is None or not outlet.kept or len(known) < len(needs):
+                continue
+            # What it has only just computed itself, for readers that have it from another replica, goes with the next heartbeat.
+            needed = min(was.frontier, *known)
+            if outlet.kept_from < needed:
+                yield (
+                    f"{name}: {stream} is kept from {outlet.kept_from} on at {moment.at:.2f} s; nobody needs anything "
+                    f"before {needed}"
+                )
+                return
+        for (name, stream), port in moment.ports.items():
+            then = before.ports.get((name, stream))
+            alive = moment.living[name] < before.at
+            if then is not None and alive and port.lowest < min(then.needed, then.frontier):
+                yield f"{name}: holds {stream} from {port.lowest} on at {moment.at:.2f} s; it needs it from {then.needed} on"
+                return
+
+
+def _need(before: Moment, moment: Moment, producer: str, stream: str, reader: str) -> int | None:
+    """What the reader needed then, if it could say so ever since."""
+    since = moment.links.get((producer, reader))
+    living = all(name in moment.living and moment.living[name] < before.at for name in (producer, reader))
+    port = before.ports.get((reader, stream))
+    if since is None or since > before.at or not living or port is None:
+        return None
+    return port.frontier if reader == CLIENT else port.wanted

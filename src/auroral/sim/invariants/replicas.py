@@ -1,0 +1,88 @@
+"""What replicas owe their readers and one another."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from auroral.dpc.settings import UNLIMITED
+from auroral.sim.record import Moment, Run
+from auroral.sim.scenario import Scenario
+
+
+def mute_until_right(run: Run) -> Iterator[str]:
+    """D65: a replica that came back does not answer before it is as far as its inputs were when it came back, nor without what its
+    readers may ask for."""
+    for one in run.spoke:
+        # The newest bucket may still be on its way.
+        if one.frontier < one.expected - 1:
+            yield f"{one.core}: answers at {one.at:.2f} s with {one.stream} up to {one.frontier} of {one.expected}"
+        # In a declared gap, for those who choose to lose what does not fit.
+        if one.kept_from > one.asked_for and run.scenario.settings.lost_beyond == UNLIMITED:
+            yield (
+                f"{one.core}: answers at {one.at:.2f} s with {one.stream} from {one.kept_from} on; a reader is at "
+                f"{one.asked_for}"
+            )
+
+
+def lag(scenario: Scenario) -> float:
+    """Seconds in which a reader must be as far as all producers were that it reached all the time: to notice that one failed and
+    read from another, and to catch up, job by job."""
+    return scenario.settings.detection + 2.0 + 20 * scenario.job
+
+
+def nobody_falls_behind(run: Run) -> Iterator[str]:
+    """D81: who reaches replicas of an input all the time has what they have, a while later, whatever else fails; so that stable
+    output grows wherever it can."""
+    scenario, allowed = run.scenario, lag(run.scenario)
+    producers = {stream: scenario.names(stream) for stream in scenario.streams}
+    times = [moment.at for moment in run.moments]
+    for moment in run.moments:
+        before = run.moments[max(0, bisect_right(times, moment.at - allowed) - 1)]
+        if before.at > moment.at - allowed:
+            continue
+        for (name, stream), port in moment.ports.items():
+            if moment.living[name] > before.at:
+                continue
+            frontiers = list(_could_give(before, moment, name, stream, producers[stream]))
+            if frontiers and port.frontier < min(frontiers):
+                yield (
+                    f"{name}: has {stream} up to {port.frontier} at {moment.at:.2f} s; all that it reaches were at "
+                    f"{min(frontiers)} or more {allowed:.1f} s ago"
+                )
+                return
+
+
+def _could_give(before: Moment, moment: Moment, reader: str, stream: str, names: tuple[str, ...]) -> Iterator[int]:
+    for producer in names:
+        since, living = moment.links.get((producer, reader)), moment.living.get(producer)
+        if since is not None and since <= before.at and living is not None and living <= before.at:
+            yield before.outlets[producer, stream].frontier
+
+
+LEASE = 6.0
+"""Seconds after which a promise has ended that was made just before two lost sight of each other."""
+
+
+def one_keeps_answering(run: Run) -> Iterator[str]:
+    """D57: of replicas that cannot stay fresh and reach one another, not all correct at the same time. Two that have just found each
+    other again may do so until they have heard of each other's turns."""
+    scenario = run.scenario
+    times = [moment.at for moment in run.moments]
+    for query in scenario.queries:
+        names = scenario.replica_names(query)
+        corrections = [one for one in run.corrections if one.core in names and not one.fresh]
+        for one in corrections:
+            moment = run.moments[max(0, bisect_right(times, one.begin) - 1)]
+            since = {name: _together_since(moment, one.core, name) for name in names}
+            reached = {name for name, time in since.items() if time is not None}
+            settled = {name for name, time in since.items() if time is not None and time < moment.at - LEASE}
+            at_work = {other.core for other in corrections if other.begin <= one.begin < other.end}
+            if len(settled) > 1 and reached <= at_work:
+                yield f"{', '.join(sorted(reached))} all correct at {one.begin:.2f} s: nobody answers"
+
+
+def _together_since(moment: Moment, one: str, other: str) -> float | None:
+    """Since when both have been there, and reached each other."""
+    link = moment.living.get(one) if one == other else moment.links.get((min(one, other), max(one, other)))
+    return None if link is None else max(link, moment.living[one], moment.living[other])

@@ -1,0 +1,44 @@
+"""What is tentative: computed from versions that there were, and said to be of what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from auroral.dpc.coverage import Coverage, Level
+from auroral.sim.record import Run
+
+
+def views_are_right(run: Run) -> Iterator[str]:
+    """D39, D48: what is evaluated are versions of the buckets that they stand for."""
+    for at, core, stream, bucket in run.wrong_views:
+        yield f"{core}: read something else as bucket {bucket} of {stream} at {at:.2f} s"
+
+
+def tentative_is_right(run: Run) -> Iterator[str]:
+    """D39: a tentative bucket is the evaluation of what was there, and nothing else."""
+    for one in run.given:
+        if one.gaps is None:
+            yield f"{one.core}: bucket {one.bucket} of {one.stream}, tentative at {one.at:.2f} s, is no result for it"
+
+
+def coverage_is_right(run: Run) -> Iterator[str]:
+    """DESIGN's coverage: what it says is missing or partial is what is, bucket by bucket; and it speaks of every source."""
+    for one in run.given:
+        if one.gaps is None:
+            continue
+        said = {place: level for place, level in _said(one.coverage) if level is not Level.COMPLETE}
+        if said != one.gaps:
+            differ = sorted(set(said.items()) ^ set(one.gaps.items()))[0]
+            yield (
+                f"{one.core}: bucket {one.bucket} of {one.stream}, tentative at {one.at:.2f} s, is said to be of something else "
+                f"than it is: {differ[0][0]}, bucket {differ[0][1]}"
+            )
+        unsaid = set(run.scenario.computed_from(one.stream)) - set(one.coverage.spans)
+        if unsaid:
+            yield f"{one.core}: bucket {one.bucket} of {one.stream} does not say what it has of {', '.join(unsaid)}"
+
+
+def _said(coverage: Coverage) -> Iterator[tuple[tuple[str, int], Level]]:
+    for source, spans in coverage.spans.items():
+        for begin, end, level in spans:
+            yield from (((source, bucket), level) for bucket in range(begin, end))

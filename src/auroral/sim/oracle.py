@@ -1,0 +1,88 @@
+"""What is possible: an oracle that knows all cuts and crashes, and tries every replica of everything (D76)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from auroral.dpc.sunion import OutputSpec
+from auroral.sim.record import Moment, Tree
+from auroral.sim.scenario import CLIENT, Scenario
+
+Interval = tuple[float, float]
+
+
+@dataclass(slots=True)
+class Oracle:
+    scenario: Scenario
+    names: dict[str, tuple[str, ...]] = field(init=False)
+    outputs: dict[str, OutputSpec] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.names = {stream: self.scenario.names(stream) for stream in self.scenario.streams}
+        self.outputs = {output.stream: output for query in self.scenario.queries for output in query.outputs}
+
+    def stable_since(self, moment: Moment, stream: str, reader: str = CLIENT) -> float | None:
+        """Since when one and the same tree with all sources has led to the reader; None if there is none now."""
+        found = []
+        for name in self.names[stream]:
+            link = moment.links.get((name, reader))
+            given = None if link is None else self._given_since(moment, stream, name)
+            if link is not None and given is not None:
+                found.append(max(link, given))
+        return min(found, default=None)
+
+    def _given_since(self, moment: Moment, stream: str, name: str) -> float | None:
+        if stream not in self.outputs:
+            return moment.giving.get(stream)
+        since = [self.stable_since(moment, read, name) for read in self.outputs[stream].reads]
+        known = [time for time in since if time is not None]
+        return None if len(known) < len(since) else max([moment.living[name], *known])
+
+    def anything(self, moment: Moment, stream: str, reader: str = CLIENT) -> bool:
+        """Whether the reader can be given something of the stream, be it tentative."""
+        return any((n, reader) in moment.links and self._gives(moment, stream, n) for n in self.names[stream])
+
+    def _gives(self, moment: Moment, stream: str, name: str) -> bool:
+        if stream not in self.outputs:
+            return stream in moment.giving
+        if name in moment.mute:
+            return False
+        return all(any(self.anything(moment, read, name) for read in group) for group in self.outputs[stream].required)
+
+    def depth(self, stream: str) -> int:
+        """Replicas on the longest way from a source."""
+        if stream not in self.outputs:
+            return 0
+        return 1 + max(self.depth(read) for read in self.outputs[stream].reads)
+
+    def trees(self, moments: list[Moment], stream: str) -> Iterator[Tree]:
+        before: Moment | None = None
+        found = Tree(0.0, None, False)
+        for moment in moments:
+            if before is None or not _alike(before, moment):
+                found = Tree(moment.at, self.stable_since(moment, stream), self.anything(moment, stream))
+            before = moment
+            yield found._replace(at=moment.at)
+
+
+def _alike(one: Moment, other: Moment) -> bool:
+    return (
+        one.links == other.links
+        and one.living == other.living
+        and one.giving == other.giving
+        and one.mute == other.mute
+    )
+
+
+def without(trees: list[Tree]) -> Iterator[Interval]:
+    """When the client could be given nothing."""
+    since: float | None = None
+    for tree in trees:
+        if not tree.anything and since is None:
+            since = tree.at
+        elif tree.anything and since is not None:
+            yield since, tree.at
+            since = None
+    if since is not None:
+        yield since, float("inf")

@@ -1,0 +1,207 @@
+"""Scenarios drawn from a seed: fragments, settings and failures of every kind."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from auroral.dpc.settings import Settings
+from auroral.sim.faults import VERBS, Fault
+from auroral.sim.oracle import Oracle
+from auroral.sim.scenario import CLIENT_HOST, Scenario, host
+from auroral.sim.standin import Kind, Query
+
+QUIET = 30.0
+"""Virtual seconds after the last fault in which everything must have healed."""
+LENGTHS = (0.2, 1.0, 3.0, 8.0, 20.0)
+"""Of failures: shorter than it takes to notice them, shorter than X, longer."""
+WITH_HORIZON = (Kind.UNION, Kind.FILTER, Kind.WINDOW, Kind.JOIN)
+"""No folds: their state is gone for good when all of their replicas lose their disks, which these schedules do to them."""
+Draw = random.Random
+
+
+def random_scenario(seed: int) -> Scenario:
+    draw = Draw(seed)
+    sources = tuple(f"s{i}" for i in range(3))
+    queries = _queries(draw, sources)
+    bucket = draw.choice((0.25, 0.5))
+    settings = Settings(
+        bucket=bucket, bound=draw.choice((2.5, 3.0, 5.0)), ping_every=draw.choice((0.1, 0.25, 0.3, 0.3))
+    )
+    calm = Scenario(
+        seed,
+        sources,
+        queries,
+        {query.name: draw.randint(2, 3) for query in queries},
+        settings,
+        float(draw.randint(60, 120)),
+        job=draw.choice((0.03, 0.03, 0.03, 0.1, 1.1 * bucket)),
+        failing_jobs=draw.choice((0.0, 0.01)),
+        chunks=draw.random() < 0.3,
+        skews={source: round(draw.uniform(0, 0.2), 2) for source in sources} if draw.random() < 0.3 else {},
+    )
+    calm = replace(calm, settings=replace(settings, bound=max(settings.bound, _least_bound(calm))))
+    return replace(calm, faults=random_faults(draw, calm))
+
+
+def _least_bound(scenario: Scenario) -> float:
+    """D43: what replicas set aside for their own work must leave time to notice a failure, or there is no way to keep the bound."""
+    depth = max(map(Oracle(scenario).depth, scenario.outputs))
+    return round(scenario.settings.detection + depth * (1.5 * scenario.job + 2 * scenario.settings.hop) + 0.5, 1)
+
+
+def _queries(draw: Draw, sources: tuple[str, ...]) -> tuple[Query, ...]:
+    """Four fragments, each over sources and streams before it; every source is read, and what nobody else reads is the client's."""
+    free, queries = [*sources], list[Query]()
+    for i in range(4):
+        kind = draw.choice((Kind.UNION, *WITH_HORIZON))
+        count = 1 if kind in (Kind.FILTER, Kind.WINDOW) else 2
+        inputs = [free.pop(draw.randrange(len(free))) for _ in range(min(count, len(free)))]
+        everything = [*sources, *(stream for query in queries for stream in query.streams)]
+        while len(inputs) < count:
+            other = draw.choice(everything)
+            if other not in inputs:
+                inputs.append(other)
+        unread = [source for source in free if source in sources]
+        if i == 3 and unread:
+            kind, inputs = Kind.UNION, [*inputs, *unread]
+            free = [stream for stream in free if stream not in unread]
+        horizon = draw.randint(2, 5) if kind in (Kind.WINDOW, Kind.JOIN) else 1
+        side = Query(f"q{i}x", Kind.WINDOW, (inputs[0],), 2) if draw.random() < 0.25 else None
+        queries.append(Query(f"q{i}", kind, tuple(inputs), horizon, side))
+        free += queries[-1].streams
+    return tuple(queries)
+
+
+def random_faults(draw: Draw, scenario: Scenario) -> tuple[Fault, ...]:
+    """Five to twenty, each with its end; the same thing does not happen twice at once."""
+    wanted, found = draw.randint(5, 20), list[Fault]()
+    busy: dict[tuple[str, str], float] = {}
+    while _count(found) < wanted:
+        for begin, end in draw.choice(KINDS)(draw, scenario):
+            free = all(busy.get(_what(begin, place), -1.0) < begin.at for place in begin.places)
+            if free and begin.at < end.at:
+                busy |= {_what(begin, place): end.at for place in begin.places}
+                found += [begin] if VERBS[begin.verb].end is None else [begin, end]
+    return tuple(sorted(found))
+
+
+def _count(faults: list[Fault]) -> int:
+    return sum(not fault.ends for fault in faults)
+
+
+def _what(fault: Fault, place: str) -> tuple[str, str]:
+    """One host does not crash and get unplugged at once, nor is one link cut twice."""
+    end = VERBS[fault.verb].end or fault.verb
+    return end, place if len(fault.places) == 1 or end in ("restart", "rejoin") else "-".join(sorted(fault.places))
+
+
+Pairs = Iterator[tuple[Fault, Fault]]
+
+
+def _last(scenario: Scenario) -> float:
+    return scenario.seconds - QUIET
+
+
+def _pair(
+    scenario: Scenario, begin: float, length: float, verb: str, *places: str, one_way: bool = False
+) -> tuple[Fault, Fault]:
+    begin, end = round(begin, 1), round(min(_last(scenario), begin + length), 1)
+    last = VERBS[verb].end or verb
+    return Fault(begin, verb, places, one_way), Fault(end, last, places, one_way)
+
+
+def _when(draw: Draw, scenario: Scenario) -> tuple[float, float]:
+    return draw.uniform(2, _last(scenario) - 1), draw.choice(LENGTHS) * draw.uniform(0.5, 1.5)
+
+
+def _link(draw: Draw, scenario: Scenario) -> Pairs:
+    verb = draw.choice(("cut", "cut", "cut", "slow", "reset"))
+    one_way = verb == "cut" and draw.random() < 0.3
+    places = draw.choice(scenario.links)
+    if draw.random() < 0.5:
+        places = places[::-1]
+    yield _pair(scenario, *_when(draw, scenario), verb, *places, one_way=one_way)
+
+
+def _host(draw: Draw, scenario: Scenario) -> Pairs:
+    yield _pair(scenario, *_when(draw, scenario), "cut", draw.choice(scenario.hosts))
+
+
+def _node(draw: Draw, scenario: Scenario) -> Pairs:
+    nodes = [h for h in scenario.hosts if h not in scenario.sources and h != CLIENT_HOST]
+    yield _pair(scenario, *_when(draw, scenario), draw.choice(("crash", "crash", "unplug")), draw.choice(nodes))
+
+
+def _edge(draw: Draw, scenario: Scenario) -> Pairs:
+    """A source's proxy, or the client's, is down."""
+    yield _pair(
+        scenario,
+        *_when(draw, scenario),
+        draw.choice(("crash", "unplug")),
+        draw.choice((*scenario.sources, CLIENT_HOST)),
+    )
+
+
+def _silence(draw: Draw, scenario: Scenario) -> Pairs:
+    yield _pair(scenario, *_when(draw, scenario), "silence", draw.choice(scenario.sources))
+
+
+def _flapping(draw: Draw, scenario: Scenario) -> Pairs:
+    places, (begin, _) = draw.choice(scenario.links), _when(draw, scenario)
+    for _ in range(draw.randint(3, 5)):
+        yield _pair(scenario, begin, draw.uniform(0.2, 1.5), "cut", *places)
+        begin += draw.uniform(1.6, 3.0)
+
+
+def _rotation(draw: Draw, scenario: Scenario) -> Pairs:
+    """One source is always down, and another one is before it comes back."""
+    begin, length = draw.uniform(2, _last(scenario) / 2), draw.uniform(3, 8)
+    for turn in range(draw.randint(3, 5)):
+        source = scenario.sources[turn % len(scenario.sources)]
+        yield _pair(scenario, begin, length, "silence", source)
+        begin += length * draw.uniform(0.6, 0.9)
+
+
+def _partition(draw: Draw, scenario: Scenario) -> Pairs:
+    """Both sides live on: one replica of some queries, with some sources, apart from the rest."""
+    island = [host(draw.choice(scenario.replica_names(q))) for q in scenario.queries if draw.random() < 0.7]
+    island += [source for source in scenario.sources if draw.random() < 0.5]
+    if island:
+        yield _pair(scenario, *_when(draw, scenario), "isolate", *sorted(island))
+
+
+def _all_replicas(draw: Draw, scenario: Scenario) -> Pairs:
+    """Of one query, at once."""
+    hosts = [host(name) for name in scenario.replica_names(draw.choice(scenario.queries))]
+    begin, length = _when(draw, scenario)
+    yield _pair(scenario, begin, min(length, 8.0), "crash", *hosts)
+
+
+def _depths(draw: Draw, scenario: Scenario) -> Pairs:
+    """One after the other: a source, and then replicas that are ever nearer to the client."""
+    begin, length = _when(draw, scenario)
+    yield _pair(scenario, begin, length, "silence", draw.choice(scenario.sources))
+    for query in draw.sample(scenario.queries, 2):
+        begin += draw.uniform(0.3, 3.0)
+        where = host(draw.choice(scenario.replica_names(query)))
+        yield _pair(scenario, begin, length, draw.choice(("cut", "crash")), where)
+
+
+KINDS: tuple[Callable[[Draw, Scenario], Pairs], ...] = (
+    _link,
+    _link,
+    _link,
+    _host,
+    _node,
+    _node,
+    _edge,
+    _silence,
+    _silence,
+    _flapping,
+    _rotation,
+    _partition,
+    _all_replicas,
+    _depths,
+)

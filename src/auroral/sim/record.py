@@ -1,0 +1,301 @@
+"""What is seen of a run: what the client was given, what replicas said and did, and how all stood at every moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from auroral.dpc.client import Client
+from auroral.dpc.coverage import Coverage
+from auroral.dpc.events import Cancel, Deliver, Effect, Evaluate, Miss, Report, Send
+from auroral.dpc.replica import Replica
+from auroral.dpc.source import Source
+from auroral.dpc.values import LOST, Content, Pong, Tentative
+from auroral.sim.faults import Fault
+from auroral.sim.scenario import CLIENT, Scenario, host
+from auroral.sim.stage import Stage
+
+MUTE = 5.0
+"""Seconds in which a replica that came back must have spoken again."""
+EVERY = 0.25
+"""Seconds between two looks at everything."""
+
+
+class Delivery(NamedTuple):
+    at: float
+    bucket: int
+    content: Content
+    stable: bool
+
+
+class Given(NamedTuple):
+    """A tentative bucket, as a replica or a source sent it, and the gaps that it truly has; None if it is no result for this bucket."""
+
+    at: float
+    core: str
+    stream: str
+    bucket: int
+    coverage: Coverage
+    gaps: Mapping[tuple[str, int], int] | None
+
+
+class Outlet(NamedTuple):
+    frontier: int
+    kept_from: int
+    kept: int
+
+
+class Port(NamedTuple):
+    frontier: int
+    lowest: int
+    """The first bucket that is still held."""
+    needed: int
+    """The first that the reader may read again, for what it has not given out for good."""
+    wanted: int
+    """The first that may be asked of the producers, for itself or who reads from it."""
+
+
+@dataclass(slots=True)
+class Moment:
+    at: float
+    links: dict[tuple[str, str], float]
+    """Producer and reader that live and reach one another: since when."""
+    living: dict[str, float]
+    """Since when each core must have been of use: some time after it came back."""
+    giving: dict[str, float]
+    """Since when each source has given rows."""
+    mute: frozenset[str]
+    """Replicas that came back and may still be silent."""
+    outlets: dict[tuple[str, str], Outlet]
+    ports: dict[tuple[str, str], Port]
+
+
+class Tree(NamedTuple):
+    """What could come to the client at a moment."""
+
+    at: float
+    stable_since: float | None
+    """Since when one and the same tree with all sources has led to it."""
+    anything: bool
+    """Whether it could be given something, be it tentative."""
+
+
+class Spoke(NamedTuple):
+    """A replica that came back, when it first answered again: how far it was, and how far it should have been."""
+
+    at: float
+    core: str
+    stream: str
+    frontier: int
+    expected: int
+    kept_from: int
+    asked_for: int
+    """The lowest bucket that one of its readers is at."""
+
+
+class Correction(NamedTuple):
+    """A job of a replica that makes tentative buckets final."""
+
+    begin: float
+    end: float
+    core: str
+    fresh: bool
+    """Whether it can answer in time all the same."""
+
+
+@dataclass(slots=True)
+class Run:
+    stage: Stage
+    expected: dict[str, list[Content]]
+    usual: dict[str, float]
+    """How long after its end a bucket comes, without failures."""
+    deliveries: dict[str, list[Delivery]] = field(default_factory=dict)
+    given: list[Given] = field(default_factory=list)
+    wrong_views: list[tuple[float, str, str, int]] = field(default_factory=list)
+    """When, who, and which bucket of which input was read in no version that it ever had."""
+    spoke: list[Spoke] = field(default_factory=list)
+    corrections: list[Correction] = field(default_factory=list)
+    reports: list[tuple[float, str, Report]] = field(default_factory=list)
+    moments: list[Moment] = field(default_factory=list)
+    trees: dict[str, list[Tree]] = field(default_factory=dict)
+    """Of each output, what the oracle says of each moment."""
+    read: dict[tuple[str, int, str, str], list[tuple[int, int]]] = field(default_factory=dict)
+    """By core, life, output and input: the buckets that stable jobs read for the first time, and their rows."""
+
+    @property
+    def scenario(self) -> Scenario:
+        return self.stage.scenario
+
+
+@dataclass(slots=True)
+class Recorder:
+    run: Run
+    since: dict[tuple[str, str], float] = field(default_factory=dict)
+    giving: dict[str, float] = field(default_factory=dict)
+    tentative: dict[tuple[str, int, str], int] = field(default_factory=dict)
+    """By core, life and output: the newest bucket that was given out tentatively."""
+    jobs: dict[tuple[str, int, int], int] = field(default_factory=dict)
+    came_back: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
+    """By core and life, of those that have not spoken yet: how far each output could be computed when it came back."""
+    pairs: tuple[tuple[str, str], ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        scenario = self.run.scenario
+        self.pairs = tuple(
+            dict.fromkeys((p, r) for s in scenario.streams for p in scenario.names(s) for r in scenario.readers(s))
+        )
+        peers = [scenario.replica_names(query) for query in scenario.queries]
+        self.pairs += tuple((a, b) for names in peers for a in names for b in names if a < b)
+        self.run.stage.seen = self.after
+        self.run.stage.world.watchers.append(self.watch)
+        self.run.stage.world.at(0.0, self._look_again)
+
+    def _look_again(self) -> None:
+        self.look()
+        self.run.stage.world.at(self.run.stage.world.now + EVERY, self._look_again)
+
+    # What happens
+
+    def watch(self, now: float, core: str, effect: Effect) -> None:
+        if isinstance(effect, Send):
+            if isinstance(effect.message, Tentative):
+                self._given(now, core, effect.message)
+            elif self.came_back and isinstance(effect.message, Pong):
+                self._spoke(now, core)
+        elif isinstance(effect, Deliver):
+            one = Delivery(now, effect.bucket, effect.content, effect.stable)
+            self.run.deliveries.setdefault(effect.stream, []).append(one)
+        elif isinstance(effect, Miss):
+            gap = [Delivery(now, bucket, LOST, True) for bucket in range(effect.begin, effect.end)]
+            self.run.deliveries.setdefault(effect.stream, []).extend(gap)
+        elif isinstance(effect, Evaluate):
+            self._evaluates(now, core, effect)
+        elif isinstance(effect, Report):
+            self.run.reports.append((now, core, effect))
+        elif isinstance(effect, Cancel):
+            self.jobs.pop((core, self._life(core), effect.job), None)
+
+    def _life(self, core: str) -> int:
+        return self.run.stage.world.lives[core]
+
+    def _given(self, now: float, core: str, message: Tentative) -> None:
+        made = self.run.stage.lineage.of(message.content)
+        right = made is not None and (made.stream, made.bucket) == (message.stream, message.bucket)
+        gaps = made.gaps if right and made is not None else None
+        self.run.given.append(Given(now, core, message.stream, message.bucket, message.coverage, gaps))
+        key = (core, self._life(core), message.stream)
+        self.tentative[key] = max(message.bucket, self.tentative.get(key, -1))
+
+    def _evaluates(self, now: float, core: str, job: Evaluate) -> None:
+        run, life = self.run, self._life(core)
+        run.wrong_views += [(now, core, stream, bucket) for stream, bucket in run.stage.lineage.wrong_in(job.view)]
+        if job.tentative:
+            return
+        replica = run.stage.world.cores[core]
+        assert isinstance(replica, Replica)
+        if any(job.begin <= self.tentative.get((core, life, stream), -1) for stream in job.outputs):
+            length = run.stage.world.job_seconds(job)
+            run.corrections.append(Correction(now, now + length, core, replica.turns.fresh))
+        for stream in job.outputs:
+            for name in replica.spec.outputs[stream].reads:
+                view = job.view[name]
+                rows = [(bucket, view[bucket].count if bucket in view else -1) for bucket in range(job.begin, job.end)]
+                run.read.setdefault((core, life, stream, name), []).extend(rows)
+
+    def _spoke(self, now: float, core: str) -> None:
+        expected = self.came_back.pop((core, self._life(core)), None)
+        if expected is None:
+            return
+        world = self.run.stage.world
+        replica = world.cores[core]
+        assert isinstance(replica, Replica)
+        for stream, outlet in replica.outlets.items():
+            positions = [
+                reader.ports[stream].frontier
+                for name in outlet.readers_expected
+                if isinstance(reader := world.cores.get(name), Replica | Client) and not reader.ports[stream].resuming
+            ]
+            lowest = min(positions, default=outlet.kept_from)
+            self.run.spoke.append(Spoke(now, core, stream, outlet.frontier, expected[stream], outlet.kept_from, lowest))
+
+    def after(self, fault: Fault) -> None:
+        if fault.verb == "reset":
+            for pair in self.since:
+                if {host(pair[0]), host(pair[1])} == set(fault.places):
+                    self.since[pair] = self.run.stage.world.now
+        self.look()
+        if fault.verb == "restart":
+            for name, core in self.run.stage.world.cores.items():
+                if isinstance(core, Replica) and host(name) in fault.places and core.recovering:
+                    self.came_back.setdefault((name, self._life(name)), self._could_be(name, core))
+
+    def _could_be(self, name: str, core: Replica) -> dict[str, int]:
+        """How far the inputs of each output are, at the replicas that it reaches now."""
+        cores = self.run.stage.world.cores
+        found = {}
+        for stream, output in core.spec.outputs.items():
+            frontiers = []
+            for read in output.reads:
+                reached = [cores[p] for p in core.spec.inputs[read] if (p, name) in self.since]
+                frontiers.append(max((_frontier(one, read) for one in reached), default=0))
+            found[stream] = min(frontiers)
+        return found
+
+    # How all stands
+
+    def look(self) -> None:
+        world, scenario = self.run.stage.world, self.run.scenario
+        cores, network, now = world.cores, world.network, world.now
+        for pair in self.pairs:
+            up = pair[0] in cores and pair[1] in cores and not network.stops(pair) and not network.stops(pair[::-1])
+            if not up:
+                self.since.pop(pair, None)
+            elif pair not in self.since:
+                self.since[pair] = now
+        for source in scenario.sources:
+            if source in self.run.stage.silent or scenario.names(source)[0] not in cores:
+                self.giving.pop(source, None)
+            else:
+                self.giving.setdefault(source, now)
+        mute = frozenset(
+            name
+            for name, core in cores.items()
+            if isinstance(core, Replica) and core.recovering and now < world.started[name] + MUTE
+        )
+        living = {name: world.started[name] + (MUTE if world.starts[name] > 1 else 0.0) for name in cores}
+        moment = Moment(now, dict(self.since), living, dict(self.giving), mute, {}, {})
+        for name, core in cores.items():
+            _add(moment, name, core)
+        self.run.moments.append(moment)
+
+
+def _frontier(core: object, stream: str) -> int:
+    if isinstance(core, Source):
+        return core.outlet.frontier
+    assert isinstance(core, Replica)
+    return core.outlets[stream].frontier
+
+
+def _add(moment: Moment, name: str, core: object) -> None:
+    if isinstance(core, Source):
+        moment.outlets[name, core.stream] = Outlet(core.outlet.frontier, core.outlet.kept_from, len(core.outlet.kept))
+    elif isinstance(core, Replica):
+        for stream, union in core.unions.items():
+            outlet = union.outlet
+            moment.outlets[name, stream] = Outlet(outlet.frontier, outlet.kept_from, len(outlet.kept))
+        for stream, port in core.ports.items():
+            using = [union for union in core.unions.values() if stream in union.spec.reads]
+            needed = min(_back(u.outlet.frontier, u.spec.reads[stream]) for u in using)
+            wanted = min(_back(min(u.restarts_from, u.outlet.kept_from), u.spec.reads[stream]) for u in using)
+            if not port.resuming:
+                lowest = min(port.stable, default=port.frontier)
+                moment.ports[name, stream] = Port(port.frontier, lowest, needed, wanted)
+    elif isinstance(core, Client):
+        for stream, port in core.ports.items():
+            lowest = min(port.stable, default=port.frontier)
+            moment.ports[CLIENT, stream] = Port(port.frontier, lowest, port.frontier, port.frontier)
+
+
+def _back(bucket: int, horizon: int) -> int:
+    return max(0, bucket - horizon + 1)

@@ -1,0 +1,174 @@
+"""A scenario with its cores in a world: sources log, faults happen, what was down comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from auroral.dpc.client import Client
+from auroral.dpc.coverage import Level
+from auroral.dpc.events import Effect, Evaluate, Evaluated, Keep, Logged, Pause
+from auroral.dpc.replica import Replica, ReplicaSpec
+from auroral.dpc.source import Source
+from auroral.dpc.values import Content
+from auroral.sim.faults import Fault
+from auroral.sim.lineage import Lineage
+from auroral.sim.scenario import CLIENT, CLIENT_HOST, Fragment, Scenario, host
+from auroral.sim.standin import content
+from auroral.sim.world import World
+
+
+@dataclass(slots=True)
+class Stage:
+    scenario: Scenario
+    world: World = field(init=False)
+    silent: set[str] = field(default_factory=set)
+    unsaid: dict[str, list[int]] = field(default_factory=dict)
+    """Buckets that a source could not log while it was away, or had no room for."""
+    paused: set[str] = field(default_factory=set)
+    open: set[str] = field(default_factory=set)
+    """Sources that give rows and do not close buckets."""
+    queries: dict[str, Fragment] = field(default_factory=dict)
+    """By core."""
+    lineage: Lineage = field(init=False)
+    seen: Callable[[Fault], None] | None = None
+    """Called after each fault."""
+
+    def __post_init__(self) -> None:
+        scenario = self.scenario
+        self.queries = {name: query for query in scenario.queries for name in scenario.replica_names(query)}
+        self.lineage = Lineage({stream: scenario.computed_from(stream) for stream in scenario.streams})
+        self.world = World(scenario.seed, self.evaluate, self._job_seconds, scenario.failing_jobs)
+        self.world.watchers.append(self._pause)
+        for source in scenario.sources:
+            self.unsaid[source] = []
+            self._start_source(source)
+        for name in self.queries:
+            self.world.start(name, self._replica(name), host(name))
+        self.world.start(CLIENT, self._client(), CLIENT_HOST)
+        for position, source in enumerate(scenario.sources):
+            late = scenario.skews.get(source, 0.01 * position)
+            for bucket in range(scenario.buckets):
+                time = (bucket + 1) * scenario.settings.bucket + late
+                self.world.at(time, partial(self._log, source, bucket))
+                if scenario.chunks:
+                    self.world.at(time - scenario.settings.bucket / 3, partial(self._log_part, source, bucket))
+        for fault in scenario.faults:
+            self.world.at(fault.at, partial(self.happen, fault))
+
+    def evaluate(self, name: str, job: Evaluate) -> Evaluated:
+        result, core = self.queries[name].evaluate(job), self.world.cores[name]
+        assert isinstance(core, Replica)
+        self.lineage.evaluated(core.spec.outputs, core.ports, job, result)
+        return result
+
+    def _job_seconds(self, job: Evaluate) -> float:
+        scenario = self.scenario
+        rows = sum(c.count for view in job.view.values() for c in view.values()) if scenario.job_row else 0
+        return scenario.job + scenario.job_bucket * (job.end - job.begin) + scenario.job_row * rows
+
+    def _start_source(self, stream: str) -> None:
+        core = Source(stream, self.scenario.readers(stream), self.scenario.settings)
+        self.world.start(self.scenario.names(stream)[0], core, stream)
+
+    def _replica(self, name: str, recovering: bool = False) -> Replica:
+        scenario, query = self.scenario, self.queries[name]
+        inputs = {stream: scenario.names(stream) for stream in query.inputs}
+        outputs = {output.stream: replace(output, readers=scenario.readers(output.stream)) for output in query.outputs}
+        sources = {stream: scenario.computed_from(stream) for stream in query.inputs}
+        peers = tuple(other for other in scenario.replica_names(query) if other != name)
+        durable = query.name in scenario.durable
+        return Replica(ReplicaSpec(name, inputs, sources, outputs, peers, durable), scenario.settings, recovering)
+
+    def _client(self) -> Client:
+        streams = {stream: self.scenario.names(stream) for stream in self.scenario.outputs}
+        return Client(CLIENT, streams, self.scenario.settings)
+
+    # Sources
+
+    def _log(self, source: str, bucket: int) -> None:
+        if source in self.open and not self._away(source):
+            self._say_part(source, bucket, self.scenario.row_content(source, bucket))
+        self.unsaid[source].append(bucket)
+        self._say_what_was_missed(source)
+
+    def _log_part(self, source: str, bucket: int) -> None:
+        whole = self.scenario.row_content(source, bucket)
+        if not self._away(source) and not self.unsaid[source] and whole.count > 1:
+            self._say_part(source, bucket, content(whole.rows[:-1]))
+
+    def _say_part(self, source: str, bucket: int, part: Content) -> None:
+        self.lineage.add(source, bucket, part, {(source, bucket): Level.PARTIAL})
+        self.world.tell(self.scenario.names(source)[0], Logged(bucket, part, False))
+
+    def _away(self, source: str) -> bool:
+        return source in self.silent | self.paused or self.scenario.names(source)[0] not in self.world.cores
+
+    def _say(self, source: str, bucket: int) -> None:
+        whole = self.scenario.row_content(source, bucket)
+        self.lineage.add(source, bucket, whole, {})
+        name = self.scenario.names(source)[0]
+        # On disk first.
+        self.world.disks.carry_out(name, Keep(source, bucket, (whole,)))
+        self.world.tell(name, Logged(bucket, whole, True))
+
+    def _say_what_was_missed(self, source: str) -> None:
+        while self.unsaid[source] and source not in self.open and not self._away(source):
+            self._say(source, self.unsaid[source].pop(0))
+
+    def _pause(self, now: float, core: str, effect: Effect) -> None:
+        if isinstance(effect, Pause):
+            self.paused = self.paused | {effect.stream} if effect.paused else self.paused - {effect.stream}
+            self.world.at(now, partial(self._say_what_was_missed, effect.stream))
+
+    # Faults
+
+    def happen(self, fault: Fault) -> None:
+        network, places = self.world.network, fault.places
+        match fault.verb:
+            case "cut":
+                network.cut(places, fault.one_way)
+            case "heal":
+                network.heal(places, fault.one_way)
+            case "isolate":
+                network.isolate(places)
+            case "rejoin":
+                network.rejoin(places)
+            case "slow":
+                network.slow.add(frozenset(places))
+            case "quicken":
+                network.slow.discard(frozenset(places))
+            case "reset":
+                network.reset(*places)
+            case "crash" | "unplug":
+                for place in places:
+                    self.world.crash(place, told=fault.verb == "crash")
+            case "restart":
+                for place in places:
+                    self._restart(place)
+            case "silence":
+                self.silent.add(places[0])
+            case "open":
+                self.open.add(places[0])
+            case "resume" | "close":
+                (self.silent if fault.verb == "resume" else self.open).discard(places[0])
+                self._say_what_was_missed(places[0])
+        if self.seen is not None:
+            self.seen(fault)
+
+    def _restart(self, where: str) -> None:
+        cores = self.world.cores
+        if where in self.scenario.sources:
+            if self.scenario.names(where)[0] not in cores:
+                self._start_source(where)
+                self._say_what_was_missed(where)
+        elif where == CLIENT_HOST:
+            if CLIENT not in cores:
+                self.world.start(CLIENT, self._client(), CLIENT_HOST)
+        else:
+            for name in self.queries:
+                if host(name) == where and name not in cores:
+                    if self.queries[name].name not in self.scenario.durable:
+                        self.world.disks.lose(name)
+                    self.world.start(name, self._replica(name, recovering=True), where)

@@ -1,0 +1,221 @@
+"""The state of a fold: stable, tentative, and what is kept of it (DESIGN 2, D67)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from auroral.dpc.coverage import NOTHING, Coverage, Level
+from auroral.dpc.events import (
+    DropStates,
+    Effect,
+    Evaluate,
+    Evaluated,
+    Received,
+    Report,
+    SaveState,
+    Send,
+    Started,
+    Truncate,
+    Woken,
+)
+from auroral.dpc.fold import Fold
+from auroral.dpc.replica import Replica, ReplicaSpec
+from auroral.dpc.settings import Settings, WhenFull, WrongSettings
+from auroral.dpc.states import State
+from auroral.dpc.sunion import OutputSpec
+from auroral.dpc.switching import Lane, Offer
+from auroral.dpc.values import (
+    Ack,
+    Content,
+    GiveState,
+    Message,
+    Ping,
+    Pong,
+    Snapshot,
+    Stable,
+    Subscribe,
+    Tentative,
+    WantState,
+)
+
+SETTINGS = Settings(bucket=0.5, bound=3.0, snapshot_every=4)
+
+
+def state(bucket: int) -> Snapshot:
+    return Snapshot(bucket, Content(1000 + bucket, 1))
+
+
+def fold(*stable: int) -> Fold:
+    found = Fold("o", 4, 8)
+    for bucket in stable:
+        list(found.advance(state(bucket)))
+    return found
+
+
+def test_snapshots_are_taken_now_and_then_and_dropped_when_nobody_can_ask_for_them():
+    found = fold()
+    assert list(found.advance(state(3))) == []
+    assert list(found.advance(state(5))) == [SaveState("o", state(5))]
+    assert list(found.advance(state(8))) == []
+    assert list(found.advance(state(9))) == [SaveState("o", state(9))]
+    assert list(found.forget(4)) == [] and found.restarts_from == Snapshot(0, None)
+    assert list(found.forget(8)) == [DropStates("o", 5)] and found.restarts_from == state(5)
+    assert list(found.forget(8)) == []
+
+
+def test_a_chain_goes_on_from_itself_until_it_is_corrected():
+    found = fold(10)
+    assert found.start(12) == state(10), "what lies between is folded too"
+    covered = Coverage.of(["x"], 12, Level.PARTIAL)
+    found.guess(state(13), found.began(12), covered)
+    assert found.start(13) == state(13) and found.covered(13) == covered
+    assert found.start(12) == state(10) and found.covered(12) == NOTHING, "it is past that"
+    list(found.advance(state(11)))
+    assert found.start(13) == state(11), "built anew from what is right"
+    assert found.start(40) == state(13), "unless that is too much for a job"
+    list(found.advance(state(13)))
+    assert found.start(40) == state(13) and found.chain is None
+
+
+def replica(
+    recovering: bool = False, peers: tuple[str, ...] = ("q2",), states: dict[str, Snapshot] | None = None
+) -> Replica:
+    output = OutputSpec("o", {"s": 1}, (frozenset("s"),), ("r",), folds=True)
+    found = Replica(ReplicaSpec("q", {"s": ("S",)}, {"s": ("s",)}, {"o": output}, peers), SETTINGS, recovering)
+    found.handle(Started({}, states or {}), 0.0)
+    return found
+
+
+def offered(found: Replica, kept_from: int, frontier: int, now: float) -> list[Effect]:
+    return found.handle(Received("S", Pong({"s": Offer(State.STABLE, True, frontier, kept_from)}, {})), now)
+
+
+def given(found: Replica, begin: int, end: int, now: float) -> list[Effect]:
+    contents = tuple(Content(bucket, 1) for bucket in range(begin, end))
+    return found.handle(Received("S", Stable("s", found.ports["s"].numbers["S"], begin, contents)), now)
+
+
+def done(found: Replica, job: Evaluate, now: float) -> list[Effect]:
+    contents = tuple(Content(100 + bucket, 1) for bucket in range(job.begin, job.end))
+    result = state(job.end).state
+    assert result is not None
+    return found.handle(Evaluated(job.job, {"o": contents}, {"o": result}), now)
+
+
+def jobs(effects: list[Effect]) -> list[Evaluate]:
+    return [effect for effect in effects if isinstance(effect, Evaluate)]
+
+
+def messages(effects: list[Effect], kind: type[Message]) -> list[Message]:
+    return [e.message for e in effects if isinstance(e, Send) and isinstance(e.message, kind)]
+
+
+def test_a_job_begins_with_the_state_that_the_last_one_left():
+    found = replica()
+    offered(found, 0, 0, 0.0)
+    (job,) = jobs(given(found, 0, 5, 0.5))
+    assert job.states == {"o": Snapshot(0, None)}
+    assert SaveState("o", state(5)) in done(found, job, 0.6)
+    (job,) = jobs(given(found, 5, 6, 1.0))
+    assert job.states == {"o": state(5)} and set(job.view["s"]) == {5}
+
+
+def test_a_tentative_job_folds_what_is_there_and_leaves_the_stable_state_alone():
+    found = replica()
+    offered(found, 0, 0, 0.0)
+    (job,) = jobs(given(found, 0, 2, 0.5))
+    done(found, job, 0.6)
+    number = found.ports["s"].numbers["S"]
+    found.handle(Received("S", Pong({"s": Offer(State.UP_FAILURE)}, {})), 0.7)
+    guess = Tentative("s", number, 3, Content(3, 1), True, 0.0, Coverage.of("s", 3, Level.PARTIAL))
+    (job,) = jobs(found.handle(Received("S", guess), 1.0))
+    assert (job.begin, job.end, job.tentative) == (3, 4, True)
+    assert job.states == {"o": state(2)}
+    done(found, job, 1.1)
+    fold = found.unions["o"].fold
+    assert fold is not None and (fold.stable, fold.chain) == (state(2), state(4))
+    assert fold.chain_coverage.level("s") is Level.MISSING, "bucket 2 was not there"
+
+
+def test_inputs_are_kept_from_the_oldest_snapshot_on():
+    found = replica()
+    offered(found, 0, 0, 0.0)
+    for begin in range(0, 12, 4):
+        (job,) = jobs(given(found, begin, begin + 4, 0.5 + begin))
+        done(found, job, 0.6 + begin)
+    found.handle(Received("r", Ping({"o": Ack(11, 0.0)}, {})), 20.0)
+    (ping, _) = messages(found.handle(Woken(), 20.1), Ping)
+    assert isinstance(ping, Ping) and ping.acks["s"].need == 8
+
+
+def test_a_fold_comes_back_with_the_snapshot_on_its_disk():
+    found = replica(recovering=True, states={"o": state(8)})
+    offered(found, 8, 12, 0.1)
+    effects = given(found, 8, 12, 0.2)
+    assert Truncate("o", 8) in effects
+    (job,) = jobs(effects)
+    assert (job.begin, job.end, job.states) == (8, 12, {"o": state(8)})
+    done(found, job, 0.3)
+    found.handle(Woken(), 0.4)
+    assert not found.recovering
+
+
+def test_a_fold_that_lost_its_disk_begins_with_the_state_of_another_replica():
+    """D67: and asks for the inputs from there on, which are kept for the other one."""
+    found = replica(recovering=True)
+    offered(found, 4, 12, 0.1)
+    effects = given(found, 10, 12, 0.2)
+    assert messages(effects, WantState) == [WantState("o")] and found.recovering and not jobs(effects)
+    effects = found.handle(Received("q2", GiveState("o", state(6))), 0.3)
+    assert messages(effects, Subscribe) == [Subscribe("s", 2, Lane.BOTH, 6, False)]
+    (job,) = jobs(given(found, 6, 12, 0.4))
+    assert (job.begin, job.states) == (6, {"o": state(6)})
+
+
+def test_what_another_replica_told_of_may_be_gone_by_then():
+    found = replica(recovering=True)
+    offered(found, 4, 12, 0.1)
+    given(found, 10, 12, 0.2)
+    found.handle(Received("q2", GiveState("o", state(6))), 0.3)
+    effects = offered(found, 9, 15, 0.4)
+    assert messages(effects, Subscribe) == [Subscribe("s", 3, Lane.BOTH, None, False)]
+    assert messages(given(found, 9, 15, 2.0), WantState) == [WantState("o")], "it asks again"
+
+
+def test_a_state_that_nobody_has_is_reported():
+    found = replica(recovering=True, peers=())
+    offered(found, 4, 12, 0.1)
+    reports = [e for e in given(found, 4, 12, 0.2) if isinstance(e, Report)]
+    assert [report.kind for report in reports] == ["state lost"]
+    assert found.recovering
+
+
+def test_who_is_whole_gives_its_oldest_snapshot():
+    found = replica()
+    offered(found, 0, 0, 0.0)
+    (job,) = jobs(given(found, 0, 5, 0.5))
+    done(found, job, 0.6)
+    assert messages(found.handle(Received("q2", WantState("o")), 0.7), GiveState) == [GiveState("o", Snapshot(0, None))]
+    assert messages(replica(recovering=True).handle(Received("q2", WantState("o")), 0.7), GiveState) == []
+
+
+def test_nothing_that_a_fold_needs_may_be_lost():
+    """D72."""
+    output = OutputSpec("o", {"s": 1}, (frozenset("s"),), (), folds=True)
+    spec = ReplicaSpec("q", {"s": ("S",)}, {"s": ("s",)}, {"o": output})
+    bounded = replace(SETTINGS, most_kept=20)
+    with pytest.raises(WrongSettings, match="when_full='block'"):
+        Replica(spec, bounded)
+    assert Replica(spec, replace(bounded, when_full=WhenFull.BLOCK)).unions["o"].fold is not None
+
+
+def test_a_job_from_before_it_began_again_is_nothing():
+    found = replica(recovering=True, states={"o": state(8)})
+    offered(found, 8, 12, 0.1)
+    (job,) = jobs(given(found, 8, 12, 0.2))
+    offered(found, 20, 30, 0.3)
+    found.handle(Woken(), 0.35)
+    assert Report("begun again before its job ended", "o") in done(found, job, 0.4)
+    assert found.outlets["o"].frontier == 8 and found.unions["o"].fold.stable == state(8)

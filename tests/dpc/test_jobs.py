@@ -1,0 +1,128 @@
+"""Jobs of a replica with several outputs (D63), and the policies that say when one is due (D41)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from auroral.dpc.coverage import Coverage, Level
+from auroral.dpc.events import Effect, Evaluate, Evaluated, Received, Send, Started, Woken
+from auroral.dpc.replica import Replica, ReplicaSpec
+from auroral.dpc.settings import Policy, Settings
+from auroral.dpc.states import State
+from auroral.dpc.sunion import OutputSpec
+from auroral.dpc.switching import Lane, Offer
+from auroral.dpc.values import Content, Pong, Stable, Subscribe, Tentative
+
+
+def replica(settings: Settings) -> Replica:
+    """`both` is made from s and t, `one` from s alone; a reader of both."""
+    outputs = {
+        "both": OutputSpec("both", {"s": 1, "t": 1}, (frozenset("st"),), ("r",)),
+        "one": OutputSpec("one", {"s": 2}, (frozenset("s"),), ("r",)),
+    }
+    spec = ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, outputs)
+    found = Replica(spec, settings)
+    found.handle(Started(), 0.0)
+    for source in "ST":
+        answered(found, source, State.STABLE, 0.0)
+    return found
+
+
+def answered(found: Replica, source: str, state: State, now: float) -> list[Effect]:
+    return found.handle(Received(source, Pong({source.lower(): Offer(state)}, {})), now)
+
+
+def given(found: Replica, source: str, begin: int, end: int, now: float) -> list[Effect]:
+    stream = source.lower()
+    contents = tuple(Content(bucket, 1) for bucket in range(begin, end))
+    return found.handle(Received(source, Stable(stream, found.ports[stream].numbers[source], begin, contents)), now)
+
+
+def jobs(effects: list[Effect]) -> list[Evaluate]:
+    return [effect for effect in effects if isinstance(effect, Evaluate)]
+
+
+def done(found: Replica, job: Evaluate, now: float) -> list[Effect]:
+    contents = tuple(Content(b, 1) for b in range(job.begin, job.end))
+    return found.handle(Evaluated(job.job, dict.fromkeys(job.outputs, contents)), now)
+
+
+SETTINGS = Settings(bucket=0.5, bound=3.0)
+
+
+def test_an_output_with_much_to_correct_holds_up_the_others_by_one_job_at_most():
+    """M4: `both` has a hundred buckets to make, `one` a new one now and then."""
+    found = replica(SETTINGS)
+    (job,) = jobs(given(found, "S", 0, 1, 0.5))
+    done(found, job, 0.6)
+    for begin in range(1, 100, 32):
+        for job in jobs(given(found, "S", begin, min(begin + 32, 100), 0.7)):
+            done(found, job, 0.7)
+    (job,) = [job for job in jobs(given(found, "T", 0, 100, 0.8)) if not job.tentative]
+    assert (job.outputs, job.begin, job.end) == (("both",), 0, 32)
+    given(found, "S", 100, 101, 0.9)
+    (job,) = [job for job in jobs(done(found, job, 1.0)) if not job.tentative]
+    assert (job.outputs, job.begin, job.end) == (("one",), 100, 101)
+    (job,) = [job for job in jobs(done(found, job, 1.1)) if not job.tentative]
+    assert (job.outputs, job.begin, job.end) == (("both",), 32, 64)
+
+
+def test_one_job_gives_all_outputs_that_are_due():
+    """M4: two jobs, one after the other, would take the second output past the bound."""
+    found = replica(replace(SETTINGS, while_failing=Policy.DELAY))
+    for number, stream in enumerate(("both", "one")):
+        found.handle(Received("r", Subscribe(stream, number, Lane.BOTH, 0, False)), 0.1)
+    found.outlets["both"].newest = 1
+    answered(found, "S", State.UP_FAILURE, 0.1)
+    for bucket in range(4):
+        found.handle(Received("S", guess(found, "S", bucket)), 0.5)
+    (job,) = jobs(found.handle(Woken(), 4.5))
+    assert (job.outputs, job.begin, job.end) == (("both", "one"), 0, 4)
+    sent = [e.message for e in done(found, job, 4.6) if isinstance(e, Send)]
+    assert [(m.stream, m.bucket) for m in sent if isinstance(m, Tentative)] == [
+        *(("both", bucket) for bucket in (2, 3)),
+        *(("one", bucket) for bucket in range(4)),
+    ], "each what is new of it"
+
+
+def guess(found: Replica, source: str, bucket: int) -> Tentative:
+    stream = source.lower()
+    number, coverage = found.ports[stream].numbers[source], Coverage.of(stream, bucket, Level.PARTIAL)
+    return Tentative(stream, number, bucket, Content(bucket, 1), True, 0.0, coverage)
+
+
+def _running(found: Replica) -> list[Evaluate]:
+    return [
+        Evaluate(number, job.outputs, job.begin, job.end, {}, job.tentative)
+        for number, job in found.jobs.running.items()
+    ]
+
+
+@pytest.mark.parametrize(("state", "is_given"), [(State.UP_FAILURE, True), (State.STABILIZATION, False)])
+def test_behind_a_replica_that_corrects_the_policy_is_that_of_correcting(state: State, is_given: bool):
+    """M7: not only at the first node."""
+    found = replica(Settings(bucket=0.5, bound=3.0, while_correcting=Policy.SUSPEND))
+    for bucket in range(7):
+        answered(found, "S", State.STABLE, 0.5 * (bucket + 1))
+        answered(found, "T", state, 0.5 * (bucket + 1))
+        given(found, "S", bucket, bucket + 1, 0.5 * (bucket + 1))
+    assert any(job.tentative for job in _running(found)) is is_given
+
+
+@pytest.mark.parametrize(("lasted", "is_given"), [(9.0, False), (31.0, True)])
+def test_a_long_failure_is_not_worth_delaying(lasted: float, is_given: bool):
+    """Thesis 5.4.2: a new bucket is held as long as it may be, until the failure has lasted ten times the bound."""
+    found = replica(Settings(bucket=0.5, bound=3.0, while_failing=Policy.ADAPT))
+    given(found, "S", 0, 1, 0.5)
+    for job in _running(found):
+        done(found, job, 0.5)
+    answered(found, "T", State.UP_FAILURE, 0.6)
+    (job,) = [job for job in jobs(found.handle(Woken(), 4.0)) if job.tentative]
+    done(found, job, 4.0)
+    now = 0.6 + lasted
+    found.handle(Received("T", guess(found, "T", 1)), now)
+    given(found, "S", 1, 2, now)
+    guessed = [job for job in _running(found) if job.tentative and "both" in job.outputs]
+    assert bool(guessed) is is_given

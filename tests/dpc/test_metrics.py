@@ -1,0 +1,69 @@
+"""The thesis' measures, on a small trace (D82)."""
+
+from __future__ import annotations
+
+import pytest
+
+from auroral.dpc.events import Deliver, Miss, Received, Woken
+from auroral.dpc.metrics import Metrics
+from auroral.dpc.values import Content, Release
+
+
+def metrics(*trace: tuple[float, str, int, int, bool]) -> Metrics:
+    """Of deliveries: when, from whom, which bucket, how many rows, stable or not. Buckets last a second."""
+    found = Metrics(1.0)
+    for now, sender, bucket, count, stable in trace:
+        found.saw(now, Received(sender, Release()), [Deliver("o", bucket, Content(bucket, count), stable)])
+    return found
+
+
+FAILURE = (
+    (1.1, "a", 0, 5, True),
+    (2.1, "a", 1, 5, True),
+    (6.0, "b", 2, 3, False),
+    (6.1, "b", 3, 3, False),
+    (6.2, "b", 4, 2, False),
+    (7.0, "a", 2, 5, True),
+    (7.5, "a", 3, 5, True),
+    (8.0, "a", 4, 5, True),
+    (8.1, "a", 5, 5, True),
+)
+
+
+def test_times_are_of_what_is_new():
+    """A correction is late by nature."""
+    found = metrics(*FAILURE).streams["o"].measured
+    assert found.proc_new == pytest.approx(3.0)
+    assert found.proc == pytest.approx(0.1)
+    assert found.delay_new == pytest.approx(2.9)
+
+
+def test_a_reconciliation_lasts_until_nothing_is_left_to_correct():
+    assert metrics(*FAILURE).streams["o"].measured.reconciliations == (1.0,)
+    assert metrics(*FAILURE[:-2]).streams["o"].measured.reconciliations == ()
+
+
+def test_tentative_rows_are_counted_and_counted_down():
+    found = metrics(*FAILURE[:6]).streams["o"].measured
+    assert (found.tentative_buckets, found.n_tentative, found.n_tentative_now) == (3, 8, 5)
+    assert metrics(*FAILURE).streams["o"].measured.n_tentative_now == 0
+
+
+def test_the_gap_of_a_failover_is_what_passes_until_another_replica_gives_something_new():
+    assert metrics(*FAILURE).streams["o"].measured.failover_gap == pytest.approx(6.0 - 2.1 - 1.0)
+    alone = [(at, "a", bucket, count, stable) for at, _, bucket, count, stable in FAILURE]
+    assert metrics(*alone).streams["o"].measured.failover_gap == 0
+
+
+def test_what_is_missed_is_not_corrected_any_more():
+    found = metrics(*FAILURE[:5])
+    found.saw(9.0, Woken(), [Miss("o", 2, 5)])
+    measured = found.streams["o"].measured
+    assert (measured.missed, measured.n_tentative_now) == (3, 0)
+
+
+def test_a_diagram_has_the_counts_of_all_and_the_worst_of_the_times():
+    found = metrics(*FAILURE)
+    found.saw(9.9, Woken(), [Deliver("p", 0, Content(0, 7), False)])
+    assert (found.diagram.n_tentative, found.diagram.tentative_buckets) == (15, 4)
+    assert found.diagram.proc_new == pytest.approx(8.9)

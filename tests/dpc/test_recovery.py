@@ -1,0 +1,177 @@
+"""Cores that come back go on with what was kept of them (D65-D68, D74), and nothing that is said to them stops them."""
+
+from __future__ import annotations
+
+import pytest
+
+from auroral.dpc.client import Client
+from auroral.dpc.coverage import NOTHING
+from auroral.dpc.events import Deliver, Effect, Kept, Logged, Received, Report, Send, Started, Truncate, Woken
+from auroral.dpc.replica import Replica, ReplicaSpec
+from auroral.dpc.settings import Settings
+from auroral.dpc.source import Source
+from auroral.dpc.states import State
+from auroral.dpc.sunion import OutputSpec
+from auroral.dpc.switching import Lane, Offer
+from auroral.dpc.values import (
+    Ack,
+    Confirm,
+    Content,
+    Message,
+    Ping,
+    Pong,
+    Stable,
+    Subscribe,
+    Tentative,
+    Unsubscribe,
+    Want,
+)
+
+SETTINGS = Settings(bucket=0.5, bound=3.0)
+
+
+def rows(*hashes: int) -> tuple[Content, ...]:
+    return tuple(Content(hash, 1) for hash in hashes)
+
+
+def sent(effects: list[Effect], kind: type[Message]) -> list[Message]:
+    return [e.message for e in effects if isinstance(e, Send) and isinstance(e.message, kind)]
+
+
+def test_a_source_goes_on_with_its_log():
+    """D74: a bucket that was logged and not sent before the crash is sent all the same; none is sent twice."""
+    source = Source("s", ("a",), SETTINGS)
+    source.handle(Started({"s": Kept(4, rows(14, 15))}), 0.0)
+    effects = source.handle(Received("a", Subscribe("s", 1, Lane.BOTH, 5, False)), 0.1)
+    assert sent(effects, Stable) == [Stable("s", 1, 5, rows(15), SETTINGS.oldest)]
+    assert source.handle(Logged(5, *rows(15), True), 0.2) == [Report("logged again", "s")]
+    assert sent(source.handle(Logged(6, *rows(16), True), 0.3), Stable) == [Stable("s", 1, 6, rows(16))]
+
+
+def client(*, kept: dict[str, Kept]) -> tuple[Client, list[Effect]]:
+    found = Client("c", {"o": ("a",)}, SETTINGS)
+    found.handle(Started(kept), 0.0)
+    return found, found.handle(Received("a", Pong({"o": Offer(State.STABLE, True, 9, 2)}, {})), 0.1)
+
+
+def test_a_client_goes_on_behind_what_it_was_given():
+    found, effects = client(kept={"o": Kept(7)})
+    assert sent(effects, Subscribe) == [Subscribe("o", 1, Lane.BOTH, 7, False)]
+    effects = found.handle(Received("a", Stable("o", 1, 7, rows(17))), 0.2)
+    assert [e for e in effects if isinstance(e, Deliver)] == [Deliver("o", 7, *rows(17), True)]
+
+
+def test_a_client_without_a_position_begins_with_what_is_kept_for_it():
+    found, effects = client(kept={})
+    assert sent(effects, Subscribe) == [Subscribe("o", 1, Lane.BOTH, None, False)]
+    assert sent(found.handle(Woken(), 0.25), Ping) == [Ping({}, {"o": 1})], "it does not know yet what it needs"
+    effects = found.handle(Received("a", Stable("o", 1, 2, rows(12))), 0.3)
+    assert [e for e in effects if isinstance(e, Deliver)] == [Deliver("o", 2, *rows(12), True)]
+
+
+def replica(durable: bool = True, kept: dict[str, Kept] | None = None, recovering: bool = True) -> Replica:
+    """Windows of three buckets."""
+    output = OutputSpec("o", {"s": 3}, (frozenset("s"),), ("reader",))
+    spec = ReplicaSpec("q", {"s": ("S",)}, {"s": ("s",)}, {"o": output}, durable=durable)
+    found = Replica(spec, SETTINGS, recovering)
+    found.handle(Started(kept or {}), 0.0)
+    return found
+
+
+def told(found: Replica, begin: int, *hashes: int) -> list[Effect]:
+    """The source is further by as many buckets as it gives."""
+    offer = Offer(State.STABLE, True, begin + len(hashes), begin)
+    effects = found.handle(Received("S", Pong({"s": offer}, {})), 0.1)
+    assert sent(effects, Subscribe) == [Subscribe("s", 1, Lane.BOTH, None, False)]
+    return found.handle(Received("S", Stable("s", 1, begin, rows(*hashes))), 0.2)
+
+
+def test_a_replica_goes_on_behind_what_is_on_its_disk():
+    """D65: it is mute until it is as far as its input."""
+    found = replica(kept={"o": Kept(5, rows(35, 36))})
+    told(found, 4, 14, 15, 16, 17)
+    assert (found.outlets["o"].kept_from, found.outlets["o"].frontier) == (5, 7)
+    assert not found.recovering, "one bucket behind is as far as anyone is"
+    (job,) = found.jobs.running.values()
+    assert (job.begin, job.end) == (7, 8)
+
+
+def test_what_leaves_a_hole_behind_it_is_given_up():
+    """The disk is older than what the input still has."""
+    found = replica(kept={"o": Kept(2, rows(32))})
+    effects = told(found, 4, 14, 15, 16, 17)
+    assert Truncate("o", 6) in effects
+    assert (found.outlets["o"].kept_from, found.outlets["o"].frontier) == (6, 6)
+    assert found.recovering
+
+
+@pytest.mark.parametrize(("durable", "need"), [(True, 5), (False, 1)])
+def test_who_has_a_disk_needs_less_of_its_inputs(durable: bool, need: int):
+    """Otherwise all that its readers may ask for must be computed again."""
+    found = replica(durable, {"o": Kept(0, rows(*range(30, 37)))}, recovering=False)
+    found.handle(Received("reader", Ping({"o": Ack(3, 0.0)}, {})), 0.05)
+    (ping,) = sent(found.handle(Woken(), 1.0), Ping)
+    assert isinstance(ping, Ping) and ping.acks["s"].need == need
+
+
+def test_a_replica_that_nobody_gives_its_input_to_begins_with_what_is_asked_of_it():
+    """Else it would be mute for as long as the failure lasts."""
+    output = OutputSpec("o", {"s": 1, "t": 1}, (frozenset("st"),), ("reader",))
+    spec = ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, {"o": output})
+    found = Replica(spec, SETTINGS, recovering=True)
+    found.handle(Started(), 0.0)
+    found.handle(Received("S", Pong({"s": Offer(State.STABLE, True, 9, 4)}, {})), 0.1)
+    found.handle(Received("S", Stable("s", 1, 4, rows(4, 5, 6, 7, 8))), 0.2)
+    found.handle(Woken(), 2.0)
+    assert found.recovering, "the reader was not heard of"
+    found.handle(Received("reader", Ping({"o": Ack(6, 0.0)}, {})), 2.1)
+    found.handle(Woken(), 2.2)
+    assert not found.recovering
+    assert (found.outlets["o"].frontier, found.ports["t"].frontier) == (6, 6)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Subscribe("nothing", 1, Lane.BOTH, 0, False),
+        Subscribe("o", 1, Lane.BOTH, -1, False),
+        Unsubscribe("nothing", 1),
+        Want("nothing", 1, 0),
+        Want("o", 1, -3),
+        Stable("nothing", 1, 0, rows(1)),
+        Stable("s", 1, -1, rows(1)),
+        Tentative("s", 1, 10**12, *rows(1), True, 0.0, NOTHING),
+        Confirm("nothing", 1, 0, (1,)),
+    ],
+)
+def test_what_cannot_be_is_refused(message: Message):
+    found = replica(recovering=False)
+    refused = [e for e in found.handle(Received("x", message), 0.1) if isinstance(e, Report)]
+    assert [(r.kind, r.stream) for r in refused] == [("refused", message.stream)]  # type: ignore[union-attr]
+
+
+def test_a_heartbeat_with_a_stream_that_is_not_known_is_answered():
+    for core in (replica(recovering=False), Source("s", (), SETTINGS)):
+        effects = core.handle(Received("x", Ping({"gone": Ack(0, 0.0)}, {"gone": 3})), 0.1)
+        assert Report("refused", "gone", detail="x speaks of gone: it is not known here") in effects
+        (pong,) = sent(effects, Pong)
+        assert isinstance(pong, Pong) and pong.unknown == {}
+    found, _ = client(kept={})
+    assert Report("refused", "gone", detail="a speaks of gone: it is not known here") in found.handle(
+        Received("a", Pong({}, {"gone": 1})), 0.2
+    )
+
+
+def test_one_that_came_back_learns_from_the_others_what_a_job_takes():
+    """L5: else nothing is set aside for its first job, and that comes past the bound."""
+    output = OutputSpec("o", {"s": 1}, (frozenset("s"),), ("reader",))
+    spec = ReplicaSpec("q", {"s": ("S",)}, {"s": ("s",)}, {"o": output}, ("q2",))
+    found = Replica(spec, SETTINGS, recovering=True)
+    found.handle(Started(), 0.0)
+    found.handle(Received("stranger", Ping({}, {}, {}, 9.0)), 0.1)
+    assert found.usual_job.highest == 0.0
+    found.handle(Received("q2", Ping({}, {}, {}, 0.4)), 0.1)
+    found.handle(Received("q2", Ping({}, {}, {}, 7.0)), 0.2)
+    assert found.usual_job.highest == 0.4, "what it does not know itself"
+    pings = [e for e in found.handle(Woken(), 1.0) if isinstance(e, Send) and isinstance(e.message, Ping)]
+    assert {e.to: e.message.job for e in pings if isinstance(e.message, Ping)} == {"S": 0.0, "q2": 0.4}

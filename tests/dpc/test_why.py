@@ -1,0 +1,96 @@
+"""Every core tells the story of an output in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from auroral.dpc.client import Client
+from auroral.dpc.coverage import AtLeast
+from auroral.dpc.events import Kept, Logged, Received, Started, Woken
+from auroral.dpc.replica import Replica, ReplicaSpec
+from auroral.dpc.settings import Settings, WhenFull
+from auroral.dpc.source import Source
+from auroral.dpc.states import State
+from auroral.dpc.sunion import OutputSpec
+from auroral.dpc.switching import Offer
+from auroral.dpc.values import Ack, Content, Ping, Pong, Stable
+from auroral.dpc.why import why
+
+SETTINGS = Settings(bucket=0.5, bound=3.0)
+
+
+def replica(join: bool = False, recovering: bool = False, *constraints: AtLeast) -> Replica:
+    required = (frozenset("s"), frozenset("t")) if join else (frozenset("st"),)
+    output = OutputSpec("o", {"s": 1, "t": 1}, required, (), constraints)
+    spec = ReplicaSpec("q", {"s": ("S",), "t": ("T", "T2")}, {"s": ("s",), "t": ("t",)}, {"o": output})
+    found = Replica(spec, SETTINGS, recovering)
+    found.handle(Started(), 0.0)
+    for source, stream in (("S", "s"), ("T", "t")):
+        found.handle(Received(source, Pong({stream: Offer(State.STABLE)}, {})), 0.0)
+    return found
+
+
+def test_an_output_that_is_well():
+    story = why(replica(), "o", 0.4)
+    assert str(story).splitlines() == [
+        "o is in STABLE since 0.00 s, stable before bucket 0",
+        "  s is read from S, both lanes, subscription 1",
+        "  t is read from T, both lanes, subscription 1",
+    ]
+
+
+def failed(found: Replica) -> Replica:
+    """Only s gives anything."""
+    for bucket in range(6):
+        found.handle(Received("S", Stable("s", 1, bucket, (Content(bucket, 1),))), 0.5 * (bucket + 1))
+        found.handle(Received("S", Pong({"s": Offer(State.STABLE)}, {})), 0.5 * (bucket + 1))
+    return found
+
+
+def test_an_input_that_is_missed():
+    found = failed(replica())
+    story = why(found, "o", 3.1)
+    assert (story.state, story.frontier) == (State.UP_FAILURE, 0)
+    assert 0 < story.since <= 2.1
+    assert "t misses bucket 0, nothing came since 0.00 s: T is in FAILURE, T2 is in FAILURE" in story.because
+    assert "bucket 0 waits for t until 3.48 s at most" in story.because
+    found.handle(Woken(), 3.5)
+    assert any(line.startswith("job 1 makes bucket 0 tentative") for line in why(found, "o", 3.5).because)
+
+
+def test_a_join_and_a_constraint_hold_back():
+    assert "bucket 0 is blocked: it cannot be computed without t" in why(failed(replica(join=True)), "o", 3.1).because
+    held = failed(replica(False, False, AtLeast(2, frozenset("st"))))
+    assert "bucket 0 is held back: too few of its sources are in it" in why(held, "o", 3.1).because
+
+
+def test_a_replica_that_came_back():
+    story = why(replica(recovering=True), "o", 0.2)
+    assert "it came back at 0.00 s and is mute until it is as far as its inputs" in story.because
+    assert "s waits to be told where to begin: S is in STABLE" in story.because
+
+
+def test_a_full_source_names_the_slowest_reader():
+    source = Source("s", ("a", "b"), replace(SETTINGS, most_kept=2, when_full=WhenFull.BLOCK))
+    source.handle(Started({"s": Kept(3, (Content(3, 1),))}), 1.0)
+    for reader, need in (("a", 9), ("b", 3)):
+        source.handle(Received(reader, Ping({"s": Ack(need, 0.0)}, {})), 1.1)
+    assert why(source, "s", 1.2).because == ()
+    source.handle(Logged(4, Content(4, 1), True), 1.5)
+    story = why(source, "s", 1.6)
+    assert story.because == (
+        "its buffer is full: b may still ask for bucket 3",
+        "nothing is taken in until there is room",
+    )
+    assert (story.since, story.frontier) == (1.0, 5)
+
+
+def test_a_client_says_whom_it_reads():
+    client = Client("c", {"o": ("a", "b")}, SETTINGS)
+    client.handle(Started({"o": Kept(4)}), 0.0)
+    client.handle(Received("a", Pong({"o": Offer(State.UP_FAILURE)}, {})), 0.1)
+    assert str(why(client, "o", 0.2)).splitlines() == [
+        "o is in UP_FAILURE since 0.00 s, stable before bucket 4",
+        "  o misses bucket 4, nothing came since 0.00 s: a is in UP_FAILURE, b is in FAILURE",
+        "  o is read from a, both lanes, subscription 1",
+    ]

@@ -1,0 +1,93 @@
+"""Each experiment is run, the long ones over fewer cases; what is published and holds here must go on holding."""
+
+import pytest
+
+from auroral.dpc.settings import Policy
+from auroral.sim.experiments import (
+    e1_illustration,
+    e2_several,
+    e3_delay_or_process,
+    e4_policies,
+    e5_chains,
+    e6_assigning,
+)
+from auroral.sim.experiments.report import file_name, markdown
+from auroral.sim.experiments.running import Costs, slope, straightness
+
+pytestmark = pytest.mark.slow
+
+QUICK = Costs()
+SLOW = Costs(begin=0.15, bucket=0.1)
+
+
+def holding(experiment):
+    return [statement.holds for statement in experiment.statements]
+
+
+def test_e1():
+    assert holding(e1_illustration.experiment(QUICK)) == [True, True, True, False]
+
+
+def test_e2():
+    assert holding(e2_several.experiment(QUICK)) == [True, False, True, True]
+
+
+def test_e3(monkeypatch):
+    monkeypatch.setattr(e3_delay_or_process, "DELAYS", (1.0, 2.5, 4.0, 6.0))
+    assert all(holding(e3_delay_or_process.experiment(QUICK)))
+
+
+def test_e4(monkeypatch):
+    monkeypatch.setattr(e4_policies, "FAILURES", (2.0, 8.0, 15.0))
+    *others, process_suspend, _, short = holding(e4_policies.experiment(QUICK))
+    assert all(others)
+    assert short
+    assert not process_suspend
+
+
+def test_with_slow_jobs_suspending_while_correcting_breaks_the_bound(monkeypatch):
+    """The published verdict, of a system that corrects a few times as fast as rows come."""
+    monkeypatch.setattr(e4_policies, "FAILURES", (2.0, 8.0, 30.0))
+    statements = e4_policies.experiment(SLOW).statements
+    assert [s.holds for s in statements if "Suspend" in s.published] == [True, True]
+
+
+def test_e5(monkeypatch):
+    monkeypatch.setattr(e5_chains, "DEPTHS", (1, 3))
+    monkeypatch.setattr(e5_chains, "FAILURES", (15.0,))
+    monkeypatch.setattr(e5_chains, "LONG", 15.0)
+    monkeypatch.setattr(e5_chains, "LONGEST", 15.0)
+    growing, together, kept, fewer, _ = holding(e5_chains.experiment(QUICK))
+    assert (growing, together, kept, fewer) == (True, True, True, True)
+
+
+def test_the_bound_holds_while_a_long_failure_is_corrected():
+    """A job that corrected many buckets took the place of one for a bucket whose time was over: 11 ms beyond X."""
+    seen = e5_chains._run(Policy.DELAY, 3, 60.0, QUICK)
+    assert seen.proc_new - seen.usual < 3 * e5_chains.SHARE
+    assert not seen.violations
+
+
+def test_e6(monkeypatch):
+    monkeypatch.setattr(e6_assigning, "FAILURES", (5.0, 20.0))
+    masked, seen, overtaken, kept, lowest, _ = holding(e6_assigning.experiment(QUICK))
+    assert (masked, seen, overtaken, kept, lowest) == (True, True, False, True, True)
+
+
+def test_the_report_has_every_statement_and_plot():
+    found = e1_illustration.experiment(QUICK)
+    page = markdown([found], "Head.", with_plots=True)
+    for statement in found.statements:
+        assert statement.published in page
+        assert statement.measured in page
+    assert f"]({file_name(found, found.plots[0])})" in page
+    assert ".svg" not in markdown([found], "Head.", with_plots=False)
+
+
+@pytest.mark.parametrize(("points", "straight"), [([(0, 1), (1, 3), (2, 5)], 1.0), ([(0, 1), (1, -1), (2, 1)], 0.0)])
+def test_straightness(points, straight):
+    assert straightness(points) == pytest.approx(straight)
+
+
+def test_slope():
+    assert slope([(0, 1), (1, 3), (2, 5)]) == pytest.approx(2)

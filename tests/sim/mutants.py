@@ -1,0 +1,154 @@
+"""Chosen faults in the protocol, as patches of its text: a simulator that catches nothing proves nothing.
+
+Run as a program, it tries the default seeds on each until one finds it: `python tests/sim/mutants.py [NAME ...]`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import auroral
+
+PACKAGE = Path(auroral.__file__).parent
+TRY = """
+import sys
+from auroral.sim.campaign import run_seed
+for seed in map(int, sys.argv[1:]):
+    try:
+        found = [violation.split(":")[0] for violation in run_seed(seed).violations]
+    except Exception as error:
+        found = [type(error).__name__]
+    if found:
+        print(seed, *sorted(set(found)))
+        break
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    file: str
+    right: str
+    wrong: str
+    seed: int
+    """A default seed that finds it."""
+
+
+MUTANTS = {
+    "a timer a bucket too long": Mutant(
+        "sunion.py",
+        "longest = self.settings.bound - reserve",
+        "longest = self.settings.bound - reserve + self.settings.bucket",
+        37,
+    ),
+    "tentative at once": Mutant("sunion.py", "else ready + self._patience()", "else ready", 29),
+    "what was held back is forgotten": Mutant(
+        "sunion.py", "return max(0.0, now - ready_at - self.usual_job.value)", "return 0.0", 37
+    ),
+    "final before all inputs are": Mutant(
+        "sunion.py",
+        "min(begin + MOST_BUCKETS, *(port.frontier for port in self.ports.values()))",
+        "min(begin + MOST_BUCKETS, max(port.frontier for port in self.ports.values()))",
+        11,
+    ),
+    "a horizon one too short": Mutant(
+        "sunion.py",
+        "return max(0, bucket - self.spec.reads[name] + 1)",
+        "return max(0, bucket - self.spec.reads[name] + 2)",
+        11,
+    ),
+    "coverage of the last bucket only": Mutant(
+        "sunion.py",
+        "for b in range(max(0, bucket - horizon + 1), bucket + 1)",
+        "for b in range(bucket, bucket + 1)",
+        55,
+    ),
+    "every output is said to be stable": Mutant(
+        "sunion.py",
+        "failed = {name for name, port in self.ports.items() if self._failed(port, now)}",
+        "return State.STABLE",
+        35,
+    ),
+    "a promise never ends": Mutant(
+        "stagger.py", "        self.promised.pop(sender, None)", "        self.promised[sender] = float('inf')", 53
+    ),
+    "all correct at once": Mutant(
+        "stagger.py", "return self.granted is not None and now < self.granted[1]", "return True", 53
+    ),
+    "REC_DONE twice": Mutant(
+        "tuples.py",
+        "        if corrected and not self.correcting:\n",
+        "        if corrected and not self.correcting:\n            yield Tuple(TupleType.REC_DONE, self.frontier)\n",
+        11,
+    ),
+    "an acknowledgement one too high": Mutant(
+        "replica.py", "return Ack(need, reserve)", "return Ack(need + 1, reserve)", 11
+    ),
+    "row 2 of Table 4.3 stays": Mutant(
+        "switching.py",
+        "_row(2, NOT_STABLE, {None, *NOT_STABLE}, Action.CURR, some=STABLE)",
+        "_row(2, NOT_STABLE, {None, *NOT_STABLE}, Action.STAY, some=STABLE)",
+        55,
+    ),
+    "row 9 of Table 4.3 is missing": Mutant(
+        "switching.py",
+        "    _row(9, {FAILURE}, {None, FAILURE}, Action.CURR, some=UP_FAILURE, without={STABLE}),\n",
+        "",
+        11,
+    ),
+    "one that failed is not asked again": Mutant(
+        "monitor.py",
+        "        return self.peers\n",
+        "        return tuple(p for p in self.peers if self.pending[p] < 5)\n",
+        11,
+    ),
+    "speaks before it is right": Mutant("replica.py", "if not self.recovering:", "if self is not None:", 29),
+    "a job that failed is not begun again": Mutant(
+        "replica.py",
+        "case Failed(number, _):\n                if (job := self.jobs.pop(number, None)) is not None:",
+        "case Failed(number, _):\n                if (job := self.jobs.get(number)) is not None:",
+        55,
+    ),
+    "a source never truncates": Mutant(
+        "source.py", "if self.outlet.forget(self.outlet.lowest_need):", "if self.outlet.forget(0):", 11
+    ),
+    "silence is no failure": Mutant(
+        "port.py", "return now - self.heard > self.settings.bucket + self.settings.detection", "return False", 37
+    ),
+    "a subscription begins one too high": Mutant(
+        "port.py",
+        "position = None if self.resuming else self.frontier",
+        "position = None if self.resuming else self.frontier + 1",
+        11,
+    ),
+}
+
+
+def found_by(mutant: Mutant, seeds: Iterable[int]) -> str:
+    """The first of these seeds that finds it, and what it finds; nothing if none does."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "auroral"
+        shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        file = copy / "dpc" / mutant.file
+        text = file.read_text(encoding="utf-8")
+        assert text.count(mutant.right) == 1, f"{mutant.file} has {mutant.right!r} {text.count(mutant.right)} times"
+        file.write_text(text.replace(mutant.right, mutant.wrong), encoding="utf-8")
+        ran = subprocess.run(
+            [sys.executable, "-c", TRY, *map(str, seeds)],
+            env=os.environ | {"PYTHONPATH": folder},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return ran.stdout.strip()
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or MUTANTS:
+        print(f"{name}: {found_by(MUTANTS[name], range(300)) or 'NOT FOUND'}", flush=True)  # noqa: T201

@@ -1,0 +1,144 @@
+"""Each guarantee holds in a run with failures, and is found broken in a trace of it in which it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from auroral.dpc.coverage import Coverage, Level
+from auroral.dpc.events import Report
+from auroral.sim.invariants import INVARIANTS
+from auroral.sim.record import Correction, Delivery, Run
+from auroral.sim.simulate import observed
+from auroral.sim.standin import content
+from sim.scenarios import pair
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return observed(pair("at 10s silence t; at 17s resume t; at 19s crash ua; at 21s restart ua"))
+
+
+@pytest.fixture(scope="module")
+def taking_turns() -> Run:
+    return observed(pair("at 10s silence t; at 17s resume t", job=0.9))
+
+
+def given(run: Run, change: Callable[[list[Delivery]], list[Delivery]]) -> Run:
+    return replace(run, deliveries={"w.out": change(list(run.deliveries["w.out"]))})
+
+
+def without_stable_from(bucket: int) -> Callable[[list[Delivery]], list[Delivery]]:
+    return lambda all_: [one for one in all_ if one.bucket < bucket or not one.stable]
+
+
+def with_tentative(run: Run, at: float, bucket: int) -> Run:
+    added = Delivery(at, bucket, content((1,)), False)
+    return given(run, lambda all_: sorted([*all_, added], key=lambda one: one.at))
+
+
+def later(run: Run, kind: str, **fields: object) -> Run:
+    """How all stood, changed in the last ten seconds before the input ends."""
+    moments = [
+        moment
+        if not 26 < moment.at < 36
+        else replace(moment, **{kind: {key: one._replace(**fields) for key, one in getattr(moment, kind).items()}})
+        for moment in run.moments
+    ]
+    return replace(run, moments=moments)
+
+
+def changed(run: Run, name: str, **fields: object) -> Run:
+    first, *rest = getattr(run, name)
+    return replace(run, **{name: [first._replace(**fields), *rest]})
+
+
+def rows_read(run: Run, change: Callable[[tuple[int, int]], list[tuple[int, int]]]) -> Run:
+    return replace(run, read={key: [n for one in read for n in change(one)] for key, read in run.read.items()})
+
+
+BROKEN: dict[str, list[Callable[[Run], Run]]] = {
+    "stable_in_order": [
+        lambda run: given(run, lambda all_: [all_[1], all_[0], *all_[2:]]),
+        lambda run: given(run, lambda all_: [all_[0], *all_]),
+        lambda run: given(run, lambda all_: all_[1:]),
+        lambda run: with_tentative(run, 30.0, 5),
+    ],
+    "stable_is_right": [lambda run: given(run, lambda all_: [all_[0]._replace(content=content((1,))), *all_[1:]])],
+    "tentative_is_corrected": [lambda run: given(run, without_stable_from(22))],
+    "all_is_corrected": [lambda run: given(run, without_stable_from(71)), lambda run: given(run, lambda _: [])],
+    "every_row_is_accounted_for": [
+        lambda run: rows_read(run, lambda one: [(one[0], one[1] + (one[0] == 9))]),
+        lambda run: rows_read(run, lambda one: [] if one[0] == 9 else [one]),
+    ],
+    "nothing_is_lost_unless_so_set": [lambda run: replace(run, reports=[(12.0, "client", Report("gap", "w.out", 3))])],
+    "replicas_agree": [
+        lambda run: replace(run, reports=[(12.0, "u@ua", Report("diverged", "u.out", detail="u@ua and u@ub"))])
+    ],
+    "tuples_are_right": [
+        lambda run: given(run, lambda all_: all_[1:]),
+        lambda run: given(run, without_stable_from(22)),
+        lambda run: given(run, lambda all_: [all_[0]._replace(content=content((1,))), *all_[1:]]),
+    ],
+    "views_are_right": [lambda run: replace(run, wrong_views=[(12.0, "u@ua", "s", 3)])],
+    "tentative_is_right": [lambda run: changed(run, "given", gaps=None)],
+    "coverage_is_right": [
+        lambda run: changed(run, "given", coverage=Coverage.of(["s", "t"], 20, Level.COMPLETE)),
+        lambda run: changed(run, "given", coverage=Coverage.of(["t"], run.given[0].bucket, Level.MISSING)),
+    ],
+    "within_the_bound": [
+        lambda run: given(run, lambda all_: [one._replace(at=one.at + 3.1 * (one.bucket > 60)) for one in all_])
+    ],
+    "every_bucket_comes": [lambda run: given(run, lambda all_: [one for one in all_ if one.bucket != 62])],
+    "first_suspends": [lambda run: with_tentative(run, 11.0, 19)],
+    "stable_where_it_can_be": [lambda run: with_tentative(run, 35.2, 69)],
+    "stable_in_time": [lambda run: given(run, without_stable_from(55))],
+    "nobody_falls_behind": [lambda run: later(run, "ports", frontier=40)],
+    "mute_until_right": [
+        lambda run: changed(run, "spoke", frontier=run.spoke[0].expected - 2),
+        lambda run: changed(run, "spoke", kept_from=run.spoke[0].asked_for + 1),
+    ],
+    "what_is_asked_for_is_kept": [
+        lambda run: replace(run, reports=[(12.0, "u@ua", Report("asked for what is not kept", "u.out"))])
+    ],
+    "nothing_is_hoarded": [
+        lambda run: later(run, "outlets", kept_from=3),
+        lambda run: later(run, "ports", lowest=3),
+    ],
+}
+
+
+def test_every_invariant_is_tried():
+    assert {check.__name__ for check in INVARIANTS} == {*BROKEN, "one_keeps_answering"}
+
+
+@pytest.mark.parametrize("check", INVARIANTS, ids=lambda check: check.__name__)
+def test_it_holds(run, taking_turns, check):
+    assert list(check(run)) == [] and list(check(taking_turns)) == []
+
+
+def test_the_run_has_what_is_judged(run, taking_turns):
+    """Nothing holds for want of anything to look at."""
+    assert run.given and run.spoke and run.moments and run.read and taking_turns.corrections
+    assert {one.stable for one in run.deliveries["w.out"]} == {True, False}
+    assert {tree.stable_since is None for tree in run.trees["w.out"]} == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("name", "number"), [(name, number) for name, changes in BROKEN.items() for number in range(len(changes))]
+)
+def test_it_is_found_broken(run, name, number):
+    (check,) = (check for check in INVARIANTS if check.__name__ == name)
+    assert list(check(BROKEN[name][number](run)))
+
+
+def test_replicas_that_all_correct_at_once_are_found(taking_turns):
+    (check,) = (check for check in INVARIANTS if check.__name__ == "one_keeps_answering")
+    both = [Correction(20.0, 21.0, "w@wa", False), Correction(20.5, 21.5, "w@wb", False)]
+    assert list(check(replace(taking_turns, corrections=both)))
+    after_each_other = [Correction(20.0, 20.4, "w@wa", False), Correction(20.5, 21.5, "w@wb", False)]
+    assert not list(check(replace(taking_turns, corrections=after_each_other)))

@@ -1,0 +1,58 @@
+"""The default seeds, some fresh ones, and faults in the protocol that they find (D76-D81)."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from auroral.sim.campaign import run_seeds
+from sim.mutants import MUTANTS, found_by
+
+pytestmark = pytest.mark.slow
+
+FIXED, FRESH = 50, 10
+
+
+def test_sixty_seeds(capsys):
+    """Fresh ones are said, so that one that fails can be run again: auroral simulate dpc --seeds N."""
+    fresh = random.SystemRandom().sample(range(1_000, 1_000_000), FRESH)
+    with capsys.disabled():
+        print(f"\nsimulated seeds: 0..{FIXED - 1} and, fresh, {', '.join(map(str, sorted(fresh)))}")  # noqa: T201
+    outcomes = list(run_seeds([*range(FIXED), *fresh], os.cpu_count() or 1))
+    assert len(outcomes) == FIXED + FRESH
+    failed = [str(outcome) for outcome in outcomes if outcome.violations]
+    assert not failed, "\n".join(failed)
+    assert sum(outcome.tentative for outcome in outcomes) > 1_000
+
+
+def test_the_same_seed_gives_the_same_run_in_every_process():
+    """Whatever the order of sets of strings."""
+    said = "from auroral.sim.campaign import run_seed; print(run_seed(1).digest)"
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", said],
+            env=os.environ | {"PYTHONHASHSEED": n},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for n in ("1", "2")
+    }
+    assert len(digests) == 1 and digests != {""}
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, str]:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        said = pool.map(lambda mutant: found_by(mutant, [mutant.seed]), MUTANTS.values())
+        return dict(zip(MUTANTS, said, strict=True))
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_fault_in_the_protocol_is_found(found, name):
+    assert found[name].startswith(f"{MUTANTS[name].seed} "), "python tests/sim/mutants.py says which seed finds it"
