@@ -26,7 +26,7 @@ def test_each_command_has_help_with_an_example_and_says_what_lives_there(module:
     ended = auroral(module.NAME, "--help")
     assert ended.code == 0
     assert f"examples:\n  auroral {module.NAME}" in ended.out
-    assert module.__doc__ is not None and f"`auroral {module.NAME}`" in module.__doc__
+    assert module.__doc__ is not None and f"`auroral {module.NAME}" in module.__doc__
 
 
 @pytest.mark.parametrize("module", cli.COMMANDS, ids=lambda module: module.NAME)

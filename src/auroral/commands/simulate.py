@@ -30,7 +30,7 @@ SUMMARY = "try a protocol under failures in virtual time and check every guarant
 EXAMPLE = """\
   auroral simulate dpc
   auroral simulate dpc --seeds 17 --trace trace.txt
-  echo 'at 5s crash q0a; at 9s restart q0a' | auroral simulate dpc --seeds 17 --schedule -"""
+  auroral simulate dpc --seeds 17 --schedule failures.txt"""
 
 SHORTENED = 3
 """So many failing seeds get their shortest schedule: each takes dozens of runs."""

@@ -226,9 +226,11 @@ class SUnion:
 
     @property
     def own_time(self) -> float:
-        """What a bucket's job takes; where jobs are longer than buckets, it waits for the one before as well."""
+        """What a bucket's job takes. Where each bucket is held to the last and jobs are longer than buckets, it waits for the one before
+        as well."""
         longest = self.usual_job.highest
-        return 2 * longest if longest > self.settings.bucket else longest
+        each = {Policy.DELAY, Policy.ADAPT} & {self.settings.while_failing, self.settings.while_correcting}
+        return 2 * longest if each and longest > self.settings.bucket else longest
 
     # States
 

@@ -40,7 +40,7 @@ def experiment(costs: Costs) -> Experiment:
         Statement(
             "after healing UNDO, corrections, REC_DONE",
             f"{kinds[TupleType.UNDO]} UNDO, {kinds[TupleType.REC_DONE]} REC_DONE; all is stable {corrected - healed:.2f} s after healing",
-            kinds[TupleType.UNDO] == kinds[TupleType.REC_DONE] == 1 and not seen.violations,
+            kinds[TupleType.UNDO] >= kinds[TupleType.REC_DONE] == 1 and not seen.violations,
         ),
         Statement(
             "a second peak of latency while the single node corrects",

@@ -7,7 +7,7 @@ from auroral.sim.experiments.running import AFTER, BEGIN, Case, Costs, Seen, run
 from auroral.sim.experiments.values import Experiment, Plot, Series, Statement
 
 FAILURE, RATE = 5.0, 3000
-DELAYS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0)
+DELAYS = (1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0)
 
 
 def experiment(costs: Costs) -> Experiment:
@@ -79,5 +79,5 @@ def experiment(costs: Costs) -> Experiment:
 
 def _run(policy: Policy, delay: float, costs: Costs) -> Seen:
     healed = BEGIN + FAILURE
-    settings = Settings(bucket=0.1, bound=delay, ping_every=0.05, while_failing=policy, while_correcting=policy)
+    settings = Settings(bucket=0.2, bound=delay, ping_every=0.05, while_failing=policy, while_correcting=policy)
     return run(Case(f"at {BEGIN:g}s silence s0; at {healed:g}s resume s0", healed + AFTER, settings, costs, RATE))
