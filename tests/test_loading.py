@@ -73,3 +73,10 @@ def test_what_is_odd_is_a_warning() -> None:
 def test_what_is_no_diagram(source: str | Path, said: str) -> None:
     with pytest.raises(DiagramError, match=said):
         auroral.load(source)
+
+
+@pytest.mark.parametrize("name", ["x" * 5_000, "a\0b", "no/such/folder/d.xml"])
+def test_names_that_no_file_can_have_are_told(name: str) -> None:
+    with pytest.raises(DiagramError, match="cannot be read") as told:
+        auroral.load(name)
+    assert len(str(told.value)) < 1_000

@@ -86,6 +86,8 @@ def run(
 
         def evaluator() -> Evaluator:
             used = session or start_session(master)
+            # Where a job failed, tasks of it may still be running.
+            cancel_job_group(used, jobs.group)
             set_job_group(used, jobs.group)
             engine = EngineEvaluator(used, checked, claimed.empty_cache())
             return jobs.over(engine, lambda: cancel_job_group(used, jobs.group), footprint_of(used))

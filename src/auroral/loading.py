@@ -114,16 +114,30 @@ def file_bytes(file: str, suffixes: Sequence[str]) -> bytes:
     path = Path(file)
     try:
         return path.read_bytes()
-    except OSError as error:
+    except (OSError, ValueError) as error:
         next_step = "check the path"
-        if path.parent.is_dir() and not path.exists():
-            there = sorted(p.name for p in path.parent.iterdir() if p.suffix.lower() in suffixes)
-            if there:
-                next_step += f"; {path.parent} has {', '.join(there[:8])}{', ...' if there[8:] else ''}"
+        there = _beside(path, suffixes)
+        if there:
+            next_step += f"; {path.parent} has {', '.join(there[:8])}{', ...' if there[8:] else ''}"
         kinds = {".xml": "a Borealis XML file", ".py": "a Python file"}
         problem = Problem(
-            f"{file} cannot be read: {error.strerror}",
+            f"{_short(file)} cannot be read: {getattr(error, 'strerror', None) or error}",
             allowed=" or ".join(kinds[suffix] for suffix in suffixes),
             next_step=next_step,
         )
         raise DiagramError([problem]) from error
+
+
+def _beside(path: Path, suffixes: Sequence[str]) -> list[str]:
+    """Files that could be meant instead of one that is not there."""
+    try:
+        if path.exists():
+            return []
+        return sorted(p.name for p in path.parent.iterdir() if p.suffix.lower() in suffixes)
+    except (OSError, ValueError):
+        # A name that is too long, a folder that must not be looked into: there is nothing to suggest.
+        return []
+
+
+def _short(file: str) -> str:
+    return file if len(file) <= 200 else file[:200] + "..."

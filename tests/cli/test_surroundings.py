@@ -42,6 +42,7 @@ def stub_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("auroral.commands.run.must_have_java", lambda master: None)
     monkeypatch.setattr("auroral.commands.run.session_for", lambda master, debug: object())
     monkeypatch.setattr("auroral.app.set_job_group", lambda session, group: None)
+    monkeypatch.setattr("auroral.app.cancel_job_group", lambda session, group: None)
     monkeypatch.setattr("auroral.app.footprint_of", lambda session: Footprint)
     monkeypatch.setattr("auroral.app.EngineEvaluator", lambda *_: PassOn())
 

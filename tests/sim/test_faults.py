@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from auroral.sim.faults import Fault, WrongSchedule, parse, text, with_their_ends
+from auroral.sim.stage import Stage
+from sim.scenarios import chain
 
 
 def test_a_schedule_reads_as_it_is_written():
@@ -43,3 +45,14 @@ def test_each_fault_goes_with_what_ends_it():
     )
     found = [[fault.verb for fault in one] for one in with_their_ends(given)]
     assert found == [["cut", "heal"], ["cut", "heal"], ["unplug", "restart"], ["reset"]]
+
+
+def test_a_cut_heals_whichever_host_is_named_first():
+    stage = Stage(chain("at 1s cut ua-fa; at 2s heal fa-ua", seconds=4))
+    stage.world.run(3)
+    assert not stage.world.network.cuts
+
+
+def test_only_sources_fall_silent():
+    with pytest.raises(WrongSchedule, match="ua is no source; there are s, t"):
+        Stage(chain("at 1s silence ua"))

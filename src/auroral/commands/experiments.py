@@ -12,7 +12,7 @@ from pathlib import Path
 from auroral.commands.options import add_json, add_master
 from auroral.commands.plots import can_draw, draw
 from auroral.commands.spark import session_for
-from auroral.commands.terminal import FINE, say, say_json
+from auroral.commands.terminal import FINE, WrongUse, say, say_json
 from auroral.sim.experiments.catalogue import EXPERIMENTS
 from auroral.sim.experiments.report import file_name, markdown
 from auroral.sim.experiments.running import Costs
@@ -52,7 +52,12 @@ def run(args: Namespace) -> int:
     from auroral.commands.engine_experiments import e8, measured_costs
 
     if args.out:
-        args.out.mkdir(parents=True, exist_ok=True)
+        try:
+            args.out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WrongUse(
+                f"--out {args.out}: no folder can be made there: {error.strerror}; next: name another one"
+            ) from error
     session = session_for(args.master, debug=args.debug)
     costs = measured_costs(session)
     head = (

@@ -50,6 +50,8 @@ class Port:
     """When a bucket was first heard of, less what it had been held back before."""
     arrived: dict[int, float] = field(default_factory=dict)
     """When a bucket was first heard of here."""
+    opened: set[int] = field(default_factory=set)
+    """Buckets that were first heard of by a part of them, before their end."""
     curr: Feed | None = None
     bck: Feed | None = None
     numbers: dict[str, int] = field(default_factory=dict)
@@ -145,6 +147,7 @@ class Port:
         """From nothing, where it will be told to begin."""
         for held in (self.stable, self.lost, self.tentative, self.origin, self.arrived, self.numbers, self.lanes):
             held.clear()
+        self.opened.clear()
         self.resuming, self.furthest = True, 0
 
     def take_stable(self, message: Stable, now: float) -> Iterator[Effect]:
@@ -174,6 +177,8 @@ class Port:
         if bucket < self.frontier or bucket in self.stable:
             yield Report("tentative after stable", self.stream)
             return
+        if not message.closed and bucket not in self.origin:
+            self.opened.add(bucket)
         self._hear(bucket, now, message.held)
         if message.closed:
             self.heard = now
@@ -190,6 +195,7 @@ class Port:
                 yield Send(producer, Want(self.stream, message.number, bucket))
                 break
             self.stable[bucket] = held.content
+            self.furthest = max(self.furthest, bucket + 1)
             del self.tentative[bucket]
         self.heard = now
         self._advance()
@@ -267,6 +273,7 @@ class Port:
         return self.first + horizon - 1 if self.first else 0
 
     def forget(self, below: int) -> None:
+        self.opened = {bucket for bucket in self.opened if bucket >= min(below, self.frontier)}
         for kept in (self.stable, self.tentative, self.origin, self.arrived):
             for bucket in [b for b in kept if b < min(below, self.frontier)]:
                 del kept[bucket]

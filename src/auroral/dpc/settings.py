@@ -95,4 +95,4 @@ class Settings:
     @property
     def oldest(self) -> float:
         """How old a bucket that is sent again counts as: there is time left to find out whether all replicas of an input failed."""
-        return self.bound - self.detection
+        return self.bound - self.detection if self.bound < float("inf") else 0.0

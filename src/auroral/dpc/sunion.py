@@ -6,7 +6,7 @@ any longer, or when all that is to be expected has come.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import AtLeast, Coverage, together
@@ -52,8 +52,9 @@ class SUnion:
     monitor: Monitor
     usual_job: Usual
     """Of the replica: what a job for one bucket takes."""
-    usual_waits: dict[str, Usual] = field(init=False)
-    """By input: from when a bucket is first heard of there to when all inputs have it."""
+    usual_waits: dict[tuple[str, bool], Usual] = field(init=False)
+    """By input, and whether a part of the bucket came before its end: from when it is first heard of there to when all inputs have
+    it."""
     versions: Versions = field(default_factory=Versions)
     begun: bool = True
     """Whether it is known where it begins; until then nothing is computed."""
@@ -69,7 +70,7 @@ class SUnion:
     def __post_init__(self) -> None:
         every = self.settings.snapshot_every
         self.fold = Fold(self.spec.stream, every, MOST_BUCKETS) if self.spec.folds else None
-        self.usual_waits = {name: Usual() for name in self.ports}
+        self.usual_waits = {(name, opened): Usual() for name in self.ports for opened in (False, True)}
 
     # Stable
 
@@ -102,18 +103,21 @@ class SUnion:
         return begin < end
 
     def learn(self, bucket: int, now: float) -> None:
-        """How long it waited, where nothing held it up: not so long that it would be a failure."""
+        """How long it waited, where nothing held it up: not so long that it would be a failure, and not before it came here, as what is
+        sent again to who came back."""
         for name, port in self.ports.items():
             waited = now - port.origin.get(bucket, float("-inf"))
-            if not self.processing and waited < self.settings.detection:
-                self.usual_waits[name].learn(waited)
+            held = port.arrived.get(bucket, now) - port.origin.get(bucket, now)
+            if not self.processing and waited < self.settings.detection and held <= self.settings.hop:
+                self.usual_waits[name, bucket in port.opened].learn(waited)
 
     # Tentative
 
     def tentative_range(self, now: float) -> tuple[int, int] | None:
         """The next buckets that must not be waited for any longer, if there are any: one job for all that follow one another."""
         new = self._new_buckets()
-        if not new:
+        # D45: without a bound nothing is ever tentative.
+        if not new or self.settings.bound == float("inf"):
             return None
         policy, begin, final = self._policy(now), None, self.stable_range[1]
         if policy is Policy.SUSPEND:
@@ -149,11 +153,12 @@ class SUnion:
     def ready_at(self, bucket: int) -> float | None:
         """When all inputs usually have the bucket, judged by those that it has been heard of on: one that usually comes later than the
         others tells so much more. What it was held back before counts."""
-        return self._usually_ready({name: port.origin.get(bucket) for name, port in self.ports.items()})
+        return min(self._usually_ready(bucket, {name: port.origin for name, port in self.ports.items()}), default=None)
 
-    def _usually_ready(self, heard: Mapping[str, float | None]) -> float | None:
-        ready = [time + self.usual_waits[name].value for name, time in heard.items() if time is not None]
-        return min(ready, default=None)
+    def _usually_ready(self, bucket: int, heard: Mapping[str, Mapping[int, float]]) -> Iterator[float]:
+        for name, times in heard.items():
+            if bucket in times:
+                yield times[bucket] + self.usual_waits[name, bucket in self.ports[name].opened].value
 
     def coverage(self, bucket: int) -> Coverage:
         return together(
@@ -220,8 +225,8 @@ class SUnion:
             return None
         latest = ready + self.settings.bound - self.own_time - self.settings.hop - self.outlet.reserve
         if self.settings.share is not None:
-            here = self._usually_ready({name: port.arrived.get(bucket) for name, port in self.ports.items()})
-            latest = min(latest, (here or ready) + self.settings.share)
+            here = self._usually_ready(bucket, {name: port.arrived for name, port in self.ports.items()})
+            latest = min([latest, *(ready + self.settings.share for ready in here)])
         return latest
 
     @property

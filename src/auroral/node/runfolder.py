@@ -142,7 +142,7 @@ class RunFolder:
 
     def empty_cache(self) -> Path:
         shutil.rmtree(self.cache, ignore_errors=True)
-        self.cache.mkdir(parents=True)
+        self.cache.mkdir(parents=True, exist_ok=True)
         return self.cache
 
     def close(self) -> None:

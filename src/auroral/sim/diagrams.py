@@ -237,6 +237,8 @@ def _value(value: Any, kind: Kind) -> Any:
     if isinstance(value, str) and kind is Kind.TIMESTAMP:
         value = datetime.fromisoformat(value)
     if isinstance(value, datetime):
+        if value.tzinfo is None:
+            value = value.replace(tzinfo=UTC)
         return (value - _EPOCH) // timedelta(microseconds=1)
     if isinstance(value, date):
         return (value - _EPOCH.date()).days

@@ -165,11 +165,11 @@ class Network:
 
     def cut(self, hosts: tuple[str, ...], one_way: bool) -> None:
         """Between two hosts, or one host and all others."""
-        self.cuts.add((hosts, one_way))
+        self.cuts.add(_named(hosts, one_way))
         self._stopped.clear()
 
     def heal(self, hosts: tuple[str, ...], one_way: bool) -> None:
-        self.cuts.discard((hosts, one_way))
+        self.cuts.discard(_named(hosts, one_way))
         self._flow_again()
 
     def isolate(self, hosts: tuple[str, ...]) -> None:
@@ -188,3 +188,8 @@ class Network:
                 waiting, connection.waiting = connection.waiting, []
                 for message in waiting:
                     self.tell(pair[1], Received(pair[0], message))
+
+
+def _named(hosts: tuple[str, ...], one_way: bool) -> tuple[tuple[str, ...], bool]:
+    """A cut both ways is the same whichever host is named first."""
+    return (hosts if one_way else tuple(sorted(hosts))), one_way

@@ -44,9 +44,8 @@ class Outcome:
 def simulate(scenario: Scenario, *watchers: Watcher) -> Outcome:
     try:
         run = observed(scenario, *watchers)
-    except AssertionError as broken:
-        # A core found that it had come to a state that cannot be.
-        return Outcome(scenario, (f"a core stopped: {broken}",), 0, 0, 0, 0, 0.0, ())
+    except Exception as broken:  # noqa: BLE001  whatever stops a core is a violation, and the other seeds go on
+        return Outcome(scenario, (f"a core stopped: {type(broken).__name__}: {broken}",), 0, 0, 0, 0, 0.0, ())
     return judged(run)
 
 

@@ -12,11 +12,13 @@ from auroral.dpc.events import Effect, Evaluate, Evaluated, Keep, Logged, Pause
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.source import Source
 from auroral.dpc.values import Content
-from auroral.sim.faults import Fault
+from auroral.sim.faults import Fault, WrongSchedule
 from auroral.sim.lineage import Lineage
 from auroral.sim.scenario import CLIENT, CLIENT_HOST, Fragment, Scenario, host
 from auroral.sim.standin import content
 from auroral.sim.world import World
+
+OF_SOURCES = ("silence", "resume", "open", "close")
 
 
 @dataclass(slots=True)
@@ -55,6 +57,8 @@ class Stage:
                 if scenario.chunks:
                     self.world.at(time - scenario.settings.bucket / 3, partial(self._log_part, source, bucket))
         for fault in scenario.faults:
+            if fault.verb in OF_SOURCES and fault.places[0] not in scenario.sources:
+                raise WrongSchedule(f"{fault}: {fault.places[0]} is no source; there are {', '.join(scenario.sources)}")
             self.world.at(fault.at, partial(self.happen, fault))
 
     def evaluate(self, name: str, job: Evaluate) -> Evaluated:
