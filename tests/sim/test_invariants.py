@@ -9,6 +9,7 @@ import pytest
 
 from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.events import Report
+from auroral.dpc.stagger import Stagger
 from auroral.sim.invariants import INVARIANTS
 from auroral.sim.record import Correction, Delivery, Run
 from auroral.sim.simulate import observed
@@ -23,9 +24,13 @@ def run() -> Run:
     return observed(pair("at 10s silence t; at 17s resume t; at 19s crash ua; at 21s restart ua"))
 
 
+LONG_JOBS = 1.6
+"""The bound of 3 s has no room for two of them one after the other: the first node cannot answer while it corrects."""
+
+
 @pytest.fixture(scope="module")
 def taking_turns() -> Run:
-    return observed(pair("at 10s silence t; at 17s resume t", job=0.9))
+    return observed(pair("at 10s silence t; at 17s resume t", job=LONG_JOBS))
 
 
 def given(run: Run, change: Callable[[list[Delivery]], list[Delivery]]) -> Run:
@@ -123,7 +128,8 @@ def test_it_holds(run, taking_turns, check):
 
 def test_the_run_has_what_is_judged(run, taking_turns):
     """Nothing holds for want of anything to look at."""
-    assert run.given and run.spoke and run.moments and run.read and taking_turns.corrections
+    assert run.given and run.spoke and run.moments and run.read
+    assert sum(not one.fresh for one in taking_turns.corrections) == 2, "one replica after the other"
     assert {one.stable for one in run.deliveries["w.out"]} == {True, False}
     assert {tree.stable_since is None for tree in run.trees["w.out"]} == {True, False}
 
@@ -142,3 +148,21 @@ def test_replicas_that_all_correct_at_once_are_found(taking_turns):
     assert list(check(replace(taking_turns, corrections=both)))
     after_each_other = [Correction(20.0, 20.4, "w@wa", False), Correction(20.5, 21.5, "w@wb", False)]
     assert not list(check(replace(taking_turns, corrections=after_each_other)))
+
+
+def all_at_once(self: Stagger, now: float, reached: object) -> bool:
+    return True
+
+
+def never_ends(self: Stagger, sender: str) -> None:
+    self.promised[sender] = float("inf")
+
+
+@pytest.mark.parametrize(
+    ("method", "instead", "broken"),
+    [("may_correct", all_at_once, "one_keeps_answering"), ("release", never_ends, "all_is_corrected")],
+)
+def test_turns_that_are_not_kept_are_found(monkeypatch, method, instead, broken):
+    monkeypatch.setattr(Stagger, method, instead)
+    run = observed(pair("at 10s silence t; at 17s resume t", job=LONG_JOBS))
+    assert broken in [check.__name__ for check in INVARIANTS if list(check(run))]
