@@ -13,6 +13,7 @@ A block with `file=NAME` after its language is written to that file first, for t
 import re
 import shlex
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from auroral.cli import main
+from auroral.model import aggregates
+from auroral.model.expression import functions
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -100,6 +103,16 @@ def run_block(block: Block, namespace: dict[str, object]) -> None:
             pass
         case other:
             raise AssertionError(f"{block.place}: a fence may not be {other!r}; allowed: {sorted(LANGUAGES)}")
+
+
+@pytest.fixture(autouse=True)
+def forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a page registers is gone after it."""
+    monkeypatch.setattr(functions, "_default", functions.default_functions())
+    before = dict(aggregates._registered)
+    yield
+    aggregates._registered.clear()
+    aggregates._registered.update(before)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -135,7 +135,10 @@ class SUnion:
         deadline = self._deadline(bucket)
         if deadline is None:
             return False
-        # When its time is over, also what is about to be made stable: a job that corrects many buckets may take too long.
+        # Where guesses went before, also what is about to be made stable, when its time is over: a job that corrects many buckets
+        # may take too long.
+        if bucket < final and not self.processing:
+            return False
         if now < deadline and (policy is not Policy.PROCESS or bucket < final or not self._all_is_there(bucket, now)):
             return False
         return not self.blocked(bucket) and self.allowed(bucket)

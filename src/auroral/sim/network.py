@@ -126,6 +126,9 @@ class Network:
         for pair, connection in self.connections.items():
             if pair[0] == core:
                 connection.closing = connection.gone = False
+            elif pair[1] == core and not connection.gone:
+                # What was tried in vain while it was away does not break the connection that is made now.
+                connection.number += 1
 
     def died(self, core: str, told: bool) -> None:
         """Its peers are told, unless they are cut off or nothing is left to tell them."""
