@@ -22,7 +22,7 @@ demo: $(READY) ## run a small network-monitoring diagram live, and prove its out
 	@$(BIN)/auroral demo $(ARGS)
 
 test: $(READY) ## run all tests (needs minutes: many use a real Spark)
-	@sh tools/test.sh $(BIN)/python $(ARGS)
+	@$(BIN)/python -m pytest $(ARGS)
 
 test-fast: $(READY) ## run the quick tests: no Spark, nothing killed, fewer random examples (seconds)
 	@$(BIN)/python -m pytest -m 'not spark and not slow' --hypothesis-profile=fast $(ARGS)

@@ -135,9 +135,9 @@ class SUnion:
         deadline = self._deadline(bucket)
         if deadline is None:
             return False
-        # Where guesses went before, also what is about to be made stable, when its time is over: a job that corrects many buckets
-        # may take too long.
-        if bucket < final and not self.processing:
+        # When its time is over, also what is about to be made stable: a job that corrects many buckets may take too long. Who held
+        # back all of a failure does not begin to guess now.
+        if bucket < final and not self.processing and self.settings.while_failing is Policy.SUSPEND:
             return False
         if now < deadline and (policy is not Policy.PROCESS or bucket < final or not self._all_is_there(bucket, now)):
             return False
