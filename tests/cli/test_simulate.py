@@ -99,3 +99,10 @@ def test_a_schedule_for_hosts_that_there_are_not(capsys, monkeypatch):
     given(monkeypatch, "at 3s cut q9z")
     assert main(["simulate", "dpc", "--seeds", "1", "--schedule", "-"]) == 1
     assert "there is no q9z; there are c, q0a" in capsys.readouterr().err
+
+
+def test_a_schedule_that_asks_for_the_impossible_is_the_users_mistake_and_no_violation(capsys, monkeypatch):
+    given(monkeypatch, "at 4s silence q0a")
+    assert main(["simulate", "dpc", "--seeds", "4", "--schedule", "-"]) == 1
+    said = capsys.readouterr()
+    assert "q0a" in said.err and "violations" not in said.out + said.err

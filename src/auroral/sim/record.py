@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -126,6 +127,14 @@ class Run:
     @property
     def scenario(self) -> Scenario:
         return self.stage.scenario
+
+    def moments_apart(self, seconds: float) -> Iterator[tuple[Moment, Moment]]:
+        """Each moment, after the last one that lay so long before it."""
+        times = [moment.at for moment in self.moments]
+        for moment in self.moments:
+            before = self.moments[max(0, bisect_right(times, moment.at - seconds) - 1)]
+            if before.at <= moment.at - seconds:
+                yield before, moment
 
 
 @dataclass(slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from auroral.dpc.events import Deliver, Effect
+from auroral.model.errors import AuroralError
 from auroral.sim.faults import text, with_their_ends
 from auroral.sim.invariants import INVARIANTS
 from auroral.sim.invariants.bounds import lateness
@@ -44,6 +45,9 @@ class Outcome:
 def simulate(scenario: Scenario, *watchers: Watcher) -> Outcome:
     try:
         run = observed(scenario, *watchers)
+    except AuroralError:
+        # About what the user asked for, not about a core.
+        raise
     except Exception as broken:  # noqa: BLE001  whatever stops a core is a violation, and the other seeds go on
         return Outcome(scenario, (f"a core stopped: {type(broken).__name__}: {broken}",), 0, 0, 0, 0, 0.0, ())
     return judged(run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
 
 from auroral.sim.record import Moment, Run
@@ -24,11 +23,7 @@ def nothing_is_hoarded(run: Run) -> Iterator[str]:
     always. One that is down, or cut off, may come back and ask: what it needs stays."""
     scenario = run.scenario
     readers = {stream: scenario.readers(stream) for stream in scenario.streams}
-    times = [moment.at for moment in run.moments]
-    for moment in run.moments:
-        before = run.moments[max(0, bisect_right(times, moment.at - TOLD) - 1)]
-        if before.at > moment.at - TOLD:
-            continue
+    for before, moment in run.moments_apart(TOLD):
         for (name, stream), outlet in moment.outlets.items():
             was = before.outlets.get((name, stream))
             needs = [_need(before, moment, name, stream, reader) for reader in readers[stream]]

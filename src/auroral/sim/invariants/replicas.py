@@ -36,11 +36,7 @@ def nobody_falls_behind(run: Run) -> Iterator[str]:
     output grows wherever it can."""
     scenario, allowed = run.scenario, lag(run.scenario)
     producers = {stream: scenario.names(stream) for stream in scenario.streams}
-    times = [moment.at for moment in run.moments]
-    for moment in run.moments:
-        before = run.moments[max(0, bisect_right(times, moment.at - allowed) - 1)]
-        if before.at > moment.at - allowed:
-            continue
+    for before, moment in run.moments_apart(allowed):
         for (name, stream), port in moment.ports.items():
             if moment.living[name] > before.at:
                 continue
