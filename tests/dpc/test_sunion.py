@@ -24,7 +24,7 @@ def test_a_deadline_does_not_depend_on_which_input_fails():
             found.handle(Evaluated(job.job, {"o": (Content(9, 1),)}), bucket * 0.5 + 0.8)
         given(found, there, 3, 2.0 + first[there])
         due = found.unions["o"].next_deadline(2.5)
-        assert round(due, 3) == round(2.3 + SETTINGS.bound - SETTINGS.hop, 3), f"without {missing}"
+        assert round(due, 3) == round(2.3 + SETTINGS.bound - SETTINGS.failover - SETTINGS.hop, 3), f"without {missing}"
         assert not jobs(found.handle(Woken(), due - 0.01))
         assert jobs(found.handle(Woken(), due))
 

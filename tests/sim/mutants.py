@@ -43,9 +43,9 @@ class Mutant:
 MUTANTS = {
     "a timer a bucket too long": Mutant(
         "sunion.py",
-        "latest = ready + self.settings.bound - self.own_time",
-        "latest = ready + self.settings.bucket + self.settings.bound - self.own_time",
-        37,
+        "latest = ready + self.settings.bound - aside",
+        "latest = ready + self.settings.bucket + self.settings.bound - aside",
+        22,
     ),
     "tentative at once": Mutant("sunion.py", "        return latest\n", "        return ready\n", 29),
     "what was held back is forgotten": Mutant(

@@ -56,6 +56,16 @@ def test_one_replica_lost_is_masked(lost):
     assert outcome.worst_delay < 0.7
 
 
+@pytest.mark.parametrize("read_from", ["wa", "wb"])
+@pytest.mark.parametrize("at", [12.4, 12.8, 13.0, 13.2, 13.4])
+def test_a_replica_that_falls_silent_while_it_holds_back_the_first_bucket(read_from, at):
+    """D77: failures at different depths, one after the other. The time to read from another replica is within the bound as well."""
+    schedule = f"at 10s silence s; at {at}s cut {read_from}; at 20s heal {read_from}; at 22s resume s"
+    outcome = simulate(chain(schedule, seconds=40, ping_every=0.3))
+    assert not outcome.violations, str(outcome)
+    assert outcome.tentative
+
+
 def test_all_replicas_lost_one_after_the_other():
     """D68: what is needed to begin again is kept by those before them."""
     outcome = simulate(chain("at 5s crash fa; at 8s restart fa; at 12s crash fb; at 14s restart fb"))

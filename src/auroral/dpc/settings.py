@@ -90,7 +90,17 @@ class Settings:
     @property
     def detection(self) -> float:
         """Silence for so long is a failure."""
-        return max(2 * self.bucket, self.ping_every * self.pings_unanswered)
+        return max(2 * self.bucket, self._unanswered)
+
+    @property
+    def failover(self) -> float:
+        """From when a replica falls silent until buckets come from another: it is noticed, asked for, and they come."""
+        return self._unanswered + 2 * self.hop
+
+    @property
+    def _unanswered(self) -> float:
+        """That a heartbeat was not answered shows when the next is due."""
+        return self.ping_every * (self.pings_unanswered + 1)
 
     @property
     def oldest(self) -> float:

@@ -221,12 +221,14 @@ class SUnion:
     def _deadline(self, bucket: int) -> float | None:
         """D37: the time runs from when the bucket is heard of on any input, and counts what it was held before.
 
-        The bound holds at any depth: what this node and those behind it need for their own work is set aside.
+        The bound holds at any depth: what this node and those behind it need for their own work is set aside; and the time to read from
+        another replica, or a failure of this one while it holds a bucket back would come on top.
         """
         ready = self.ready_at(bucket)
         if ready is None:
             return None
-        latest = ready + self.settings.bound - self.own_time - self.settings.hop - self.outlet.reserve
+        aside = self.own_time + self.settings.hop + self.outlet.reserve + self.settings.failover
+        latest = ready + self.settings.bound - aside
         if self.settings.share is not None:
             here = self._usually_ready(bucket, {name: port.arrived for name, port in self.ports.items()})
             latest = min([latest, *(ready + self.settings.share for ready in here)])

@@ -46,9 +46,9 @@ def random_scenario(seed: int) -> Scenario:
 
 
 def _least_bound(scenario: Scenario) -> float:
-    """D43: what replicas set aside for their own work must leave time to notice a failure, or there is no way to keep the bound."""
-    depth = max(map(Oracle(scenario).depth, scenario.outputs))
-    return round(scenario.settings.detection + depth * (1.5 * scenario.job + 2 * scenario.settings.hop) + 0.5, 1)
+    """D43: what replicas set aside must leave time to notice a failure, or there is no way to keep the bound."""
+    depth, settings = max(map(Oracle(scenario).depth, scenario.outputs)), scenario.settings
+    return round(settings.detection + settings.failover + depth * (1.5 * scenario.job + 2 * settings.hop) + 0.5, 1)
 
 
 def _queries(draw: Draw, sources: tuple[str, ...]) -> tuple[Query, ...]:
