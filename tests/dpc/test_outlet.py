@@ -56,20 +56,40 @@ def test_the_fresh_lane_has_nothing_of_before():
     """D36."""
     found = outlet(10, 11)
     assert subscribed(found, "a", 0, Lane.FRESH) == []
-    assert sent(found.give_tentative(2, *rows(20), NOTHING)) == [
+    assert sent(found.give_tentative(2, *rows(20), NOTHING, 0.0)) == [
         ("a", Tentative("s", 1, 2, *rows(20), True, 0.0, NOTHING))
     ]
     assert not sent(found.give_stable(rows(12), 0.0)), "it is not new any more"
     assert sent(found.give_stable(rows(13), 0.0)) == [("a", Stable("s", 1, 3, rows(13)))]
 
 
+def test_who_comes_from_another_replica_gets_what_is_tentative():
+    """D77: or it would wait for what is newer. What is older than the bound is of no use; what it holds is not sent again."""
+    found = outlet(10)
+    for bucket, at in ((1, 0.0), (2, 2.0), (3, 2.5)):
+        list(found.give_tentative(bucket, *rows(20 + bucket), NOTHING, at, held=1.0))
+
+    def came(reader: str, position: int, lane: Lane, number: int = 1) -> list[Message]:
+        return [said for _, said in sent(found.subscribe(reader, Subscribe("s", number, lane, position, True), 3.0))]
+
+    two = Tentative("s", 1, 2, *rows(22), True, 2.0, NOTHING)
+    three = Tentative("s", 1, 3, *rows(23), True, 1.5, NOTHING)
+    assert came("a", 1, Lane.FRESH) == [two, three]
+    assert came("b", 3, Lane.BOTH) == [three], "it has bucket 2 stable"
+    assert came("a", 1, Lane.BOTH, number=2) == []
+    assert came("c", 1, Lane.CORRECT) == []
+    list(found.give_stable(rows(11, 12), 3.0))
+    assert came("d", 1, Lane.BOTH)[-1] == three
+    assert list(found.guesses) == [3]
+
+
 def test_three_readers_at_different_points_get_different_corrections():
     """D54, D64: each what it lacks, and a confirmation where it holds the right rows already."""
     found = Outlet("s", ("a", "b", "c"), SETTINGS)
     subscribed(found, "a", 0)
-    list(found.give_tentative(0, *rows(20), NOTHING))
+    list(found.give_tentative(0, *rows(20), NOTHING, -3.0))
     subscribed(found, "b", 0)
-    list(found.give_tentative(1, *rows(21), NOTHING))
+    list(found.give_tentative(1, *rows(21), NOTHING, 0.0))
     subscribed(found, "c", 0, Lane.CORRECT)
     assert sent(found.give_stable(rows(20, 21, 22), 0.0)) == [
         ("a", Confirm("s", 1, 0, (20, 21))),
@@ -84,7 +104,7 @@ def test_three_readers_at_different_points_get_different_corrections():
 def test_who_holds_another_version_is_sent_the_rows():
     found = Outlet("s", ("a",), SETTINGS)
     subscribed(found, "a", 0)
-    list(found.give_tentative(0, *rows(20), NOTHING))
+    list(found.give_tentative(0, *rows(20), NOTHING, 0.0))
     assert sent(found.give_stable(rows(20, 21), 0.0)) == [
         ("a", Confirm("s", 1, 0, (20,))),
         ("a", Stable("s", 1, 1, rows(21))),
@@ -96,7 +116,7 @@ def test_who_holds_another_version_is_sent_the_rows():
 def test_a_lane_that_changes_keeps_what_is_known_of_the_reader():
     found = Outlet("s", ("a",), SETTINGS)
     subscribed(found, "a", 0, Lane.FRESH)
-    list(found.give_tentative(0, *rows(20), NOTHING))
+    list(found.give_tentative(0, *rows(20), NOTHING, 0.0))
     list(found.give_stable(rows(20), 0.0))
     assert subscribed(found, "a", 0, Lane.BOTH, number=2) == [Confirm("s", 2, 0, (20,))]
     found.disconnected("a")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from auroral.dpc.coverage import NOTHING, Coverage, Level
 from auroral.dpc.events import Effect, Report, Send
+from auroral.dpc.monitor import Monitor
 from auroral.dpc.port import Port
 from auroral.dpc.settings import Settings
 from auroral.dpc.states import State
@@ -101,13 +102,16 @@ def test_corrections_in_the_background():
 
 def test_silence_is_a_failure_and_boundaries_without_rows_are_none():
     """D27."""
-    found, healthy = port(), {"a": Offer(State.STABLE), "b": Offer(State.STABLE)}
+    found, monitor = port(), Monitor(("a", "b"), SETTINGS)
+    for producer in "ab":
+        monitor.answered(producer, {"s": Offer(State.STABLE)})
     for bucket in range(20):
         all_of(found.take_stable(stable(bucket, 0), bucket * 0.5))
-        assert not found.failed(healthy, bucket * 0.5 + 0.4)
-    assert not found.failed(healthy, 9.5 + 1.5)
-    assert found.failed(healthy, 9.5 + 1.6)
-    assert found.failed({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABLE)}, 9.6)
+        assert not found.failed(monitor, bucket * 0.5 + 0.4)
+    assert not found.failed(monitor, 9.5 + 1.5)
+    assert found.failed(monitor, 9.5 + 1.6)
+    monitor.answered("a", {"s": Offer(State.UP_FAILURE)})
+    assert found.failed(monitor, 9.6)
 
 
 def test_a_replica_that_is_further_and_sends_nothing_is_left():

@@ -29,6 +29,8 @@ class Client:
     """The first bucket of each stream that was not delivered stable."""
     shown: dict[tuple[str, int], int] = field(init=False, default_factory=dict)
     """Hashes of the tentative buckets that were delivered and not yet replaced."""
+    news: bool = field(init=False, default=False)
+    """Whether a replica that is read from said something new."""
 
     def __post_init__(self) -> None:
         self.ports = {s: Port(s, producers, self.settings, resuming=True) for s, producers in self.streams.items()}
@@ -44,6 +46,7 @@ class Client:
                 refused = list(refusals(sender, message, (), self.ports))
                 yield from refused or self._receive(sender, message, now)
             case Disconnected(peer):
+                self.news = True
                 self.monitor.lost(peer)
                 for port in self.ports.values():
                     port.disconnected(peer)
@@ -60,7 +63,7 @@ class Client:
         match message:
             case Pong(offers, unknown):
                 yield from strangers(sender, message, self.ports)
-                self.monitor.answered(sender, offers)
+                self.news |= self.monitor.answered(sender, offers)
                 for stream, number in unknown.items():
                     if stream in self.ports:
                         yield from self.ports[stream].renew(sender, number, now)
@@ -94,11 +97,14 @@ class Client:
         port.forget(done)
 
     def _step(self, now: float) -> Iterator[Effect]:
-        for peer in self.monitor.due(now):
+        peers = self.monitor.due(now)
+        for peer in peers:
             read = [port for port in self.ports.values() if peer in port.producers]
             numbers = {port.stream: port.numbers[peer] for port in read if peer in port.numbers}
             acks = {port.stream: Ack(port.frontier, 0.0) for port in read if not port.resuming}
             yield Send(peer, Ping(acks, numbers))
-        for port in self.ports.values():
-            yield from port.switch(self.monitor.of(port.stream, port.producers), now)
+        if peers or self.news:
+            for port in self.ports.values():
+                yield from port.switch(self.monitor.of(port.stream, port.producers), now)
+            self.news = False
         yield WakeAt(self.monitor.next_at)

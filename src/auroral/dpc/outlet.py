@@ -26,6 +26,17 @@ class Reader:
     sent: dict[int, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A tentative bucket that was given out."""
+
+    content: Content
+    coverage: Coverage
+    closed: bool
+    usually_at: float
+    """When it would have come if nothing had held it up."""
+
+
 @dataclass(slots=True)
 class Outlet:
     stream: str
@@ -40,6 +51,8 @@ class Outlet:
     kept: dict[int, Content] = field(default_factory=dict)
     usually_at: dict[int, float] = field(default_factory=dict)
     """When each of them came, or would have come if nothing had held it up."""
+    guesses: dict[int, Guess] = field(default_factory=dict)
+    """What is tentative, no older than the bound: who comes from another replica would otherwise wait for what is newer."""
     readers: dict[str, Reader] = field(default_factory=dict)
     needs: dict[str, int] = field(default_factory=dict)
     reserves: dict[str, float] = field(default_factory=dict)
@@ -64,6 +77,10 @@ class Outlet:
         if message.position is None:
             yield Send(sender, Stable(self.stream, reader.number, position, ()))
         yield from self._send_stable(sender, reader, now)
+        for bucket, guess in self.guesses.items():
+            known = bucket < reader.position or reader.sent.get(bucket) == guess.content.hash
+            if not known and now - guess.usually_at < self.settings.bound:
+                yield from self._send_guess(sender, reader, bucket, guess, now)
 
     def _resumed(self, sender: str) -> int:
         """Where a reader that lost everything begins: with what may be asked of it."""
@@ -90,6 +107,7 @@ class Outlet:
     def restore(self, kept: Kept) -> None:
         """What an earlier life had written down."""
         self.kept, self.usually_at = dict(enumerate(kept.contents, kept.begin)), {}
+        self.guesses.clear()
         self.kept_from, self.frontier = kept.begin, kept.begin + len(kept.contents)
         self.newest = self.frontier - 1
 
@@ -101,20 +119,31 @@ class Outlet:
     # What is given out
 
     def give_tentative(
-        self, bucket: int, content: Content, coverage: Coverage, closed: bool = True, held: float = 0.0
+        self, bucket: int, content: Content, coverage: Coverage, now: float, closed: bool = True, held: float = 0.0
     ) -> Iterator[Effect]:
         assert bucket >= self.frontier, "a stable bucket is never made tentative"
         self.newest = max(self.newest, bucket)
+        self.guesses[bucket] = guess = Guess(content, coverage, closed, now - held)
+        for old in [b for b, one in self.guesses.items() if now - one.usually_at >= self.settings.bound]:
+            del self.guesses[old]
         for address, reader in self.readers.items():
-            if reader.lane is not Lane.CORRECT:
-                reader.sent[bucket] = content.hash
-                yield Send(address, Tentative(self.stream, reader.number, bucket, content, closed, held, coverage))
+            yield from self._send_guess(address, reader, bucket, guess, now)
+
+    def _send_guess(self, address: str, reader: Reader, bucket: int, guess: Guess, now: float) -> Iterator[Effect]:
+        if reader.lane is not Lane.CORRECT:
+            reader.sent[bucket] = guess.content.hash
+            held = now - guess.usually_at
+            yield Send(
+                address,
+                Tentative(self.stream, reader.number, bucket, guess.content, guess.closed, held, guess.coverage),
+            )
 
     def give_stable(self, contents: Sequence[Content], now: float, held: float = 0.0) -> Iterator[Effect]:
         """The next buckets, final. `held`: how much later than usual the last of them is."""
         for content in contents:
             bucket = self.frontier
             self.kept[bucket] = content
+            self.guesses.pop(bucket, None)
             self.usually_at[bucket] = now - held
             self.frontier += 1
             if bucket > self.newest:

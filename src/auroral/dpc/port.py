@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.events import Effect, Report, Send
 from auroral.dpc.judging import Judge
+from auroral.dpc.monitor import Monitor
 from auroral.dpc.settings import Settings
 from auroral.dpc.states import State
 from auroral.dpc.switching import Choice, Feed, Lane, Offer, choose
@@ -252,21 +253,21 @@ class Port:
     def closed(self, bucket: int) -> bool:
         return bucket in self.stable or (bucket in self.tentative and self.tentative[bucket].closed)
 
-    def failed(self, offers: Mapping[str, Offer], now: float) -> bool:
+    def failed(self, monitor: Monitor, now: float) -> bool:
         """Whether stable buckets have stopped coming: silence, or no replica that is stable (D27)."""
-        return self._silent(now) or self.state(offers) is not State.STABLE
+        return self._silent(now) or self.state(monitor) is not State.STABLE
 
-    def cut_off(self, offers: Mapping[str, Offer], now: float) -> bool:
+    def cut_off(self, monitor: Monitor, now: float) -> bool:
         """Whether nothing is to be expected of it for now, not even tentative buckets."""
-        state = self.state(offers)
+        state = self.state(monitor)
         return state is State.FAILURE or (state is State.STABLE and self._silent(now))
 
     def _silent(self, now: float) -> bool:
         return now - self.heard > self.settings.bucket + self.settings.detection
 
-    def state(self, offers: Mapping[str, Offer]) -> State:
+    def state(self, monitor: Monitor) -> State:
         """Of the replica that is read from."""
-        return State.FAILURE if self.curr is None else offers[self.curr.replica].state
+        return State.FAILURE if self.curr is None else monitor.offer(self.curr.replica, self.stream).state
 
     def reaches_back(self, horizon: int) -> int:
         """The first bucket that can be computed from what ever came here."""

@@ -28,7 +28,7 @@ def given_out(union: SUnion, comparison: Comparison, job: Job, result: Evaluated
             yield from union.fold.advance(state)
     held = union.held(job.ready_at, now)
     if job.tentative:
-        yield from _tentative(union, job, contents, held)
+        yield from _tentative(union, job, contents, now, held)
     else:
         yield from _stable(union, comparison, contents, now, held)
 
@@ -42,7 +42,7 @@ def _stable(
     yield from union.outlet.give_stable(contents, now, held)
 
 
-def _tentative(union: SUnion, job: Job, contents: tuple[Content, ...], held: float) -> Iterator[Effect]:
+def _tentative(union: SUnion, job: Job, contents: tuple[Content, ...], now: float, held: float) -> Iterator[Effect]:
     stream = union.spec.stream
     begin, end = job.ranges[stream]
     for bucket, content, coverage in zip(range(begin, end), contents, job.coverage[stream], strict=True):
@@ -50,7 +50,7 @@ def _tentative(union: SUnion, job: Job, contents: tuple[Content, ...], held: flo
             yield Report("stable before its tentative job ended", stream)
         else:
             union.processing = True
-            yield from union.outlet.give_tentative(bucket, content, coverage, held=held)
+            yield from union.outlet.give_tentative(bucket, content, coverage, now, held=held)
 
 
 def given_up(union: SUnion, comparison: Comparison, now: float) -> Iterator[Effect]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from auroral.model.errors import AuroralError
@@ -64,8 +64,16 @@ class Settings:
     when_full: WhenFull = WhenFull.LOSE
     snapshot_every: int = 20
     """Buckets after which the state of a fold is written down again."""
+    detection: float = field(init=False, repr=False)
+    """Silence for so long is a failure."""
+    failover: float = field(init=False, repr=False)
+    """From when a replica falls silent until buckets come from another: it is noticed, asked for, and they come."""
 
     def __post_init__(self) -> None:
+        # That a heartbeat was not answered shows when the next is due.
+        unanswered = self.ping_every * (self.pings_unanswered + 1)
+        object.__setattr__(self, "detection", max(2 * self.bucket, unanswered))
+        object.__setattr__(self, "failover", unanswered + 2 * self.hop)
         # D43: a replica must be known as failed, and another one be read, well before anything tentative is given out.
         if not self.detection < self.bound / 2:
             raise WrongSettings(
@@ -86,21 +94,6 @@ class Settings:
     @property
     def blocked_beyond(self) -> int:
         return UNLIMITED if self.most_kept is None or self.when_full is WhenFull.LOSE else self.most_kept
-
-    @property
-    def detection(self) -> float:
-        """Silence for so long is a failure."""
-        return max(2 * self.bucket, self._unanswered)
-
-    @property
-    def failover(self) -> float:
-        """From when a replica falls silent until buckets come from another: it is noticed, asked for, and they come."""
-        return self._unanswered + 2 * self.hop
-
-    @property
-    def _unanswered(self) -> float:
-        """That a heartbeat was not answered shows when the next is due."""
-        return self.ping_every * (self.pings_unanswered + 1)
 
     @property
     def oldest(self) -> float:

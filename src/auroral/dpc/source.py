@@ -63,7 +63,7 @@ class Source:
             yield from self.outlet.give_stable([content], now)
         else:
             coverage = Coverage.of([self.stream], bucket, Level.PARTIAL)
-            yield from self.outlet.give_tentative(bucket, content, coverage, closed=False)
+            yield from self.outlet.give_tentative(bucket, content, coverage, now, closed=False)
 
     def _receive(self, sender: str, message: Message, now: float) -> Iterator[Effect]:
         match message:

@@ -81,7 +81,9 @@ class SUnion:
         plan = self.versions.plan
         most = min(begin + MOST_BUCKETS, self.outlet.room, plan.limit, plan.end(begin))
         end = min(most, *(port.frontier for port in self.ports.values()))
-        return begin, next((bucket for bucket in range(begin, end) if self._lost(bucket)), end)
+        if any(port.lost for port in self.ports.values()):
+            end = next((bucket for bucket in range(begin, end) if self._lost(bucket)), end)
+        return begin, end
 
     @property
     def gives_up(self) -> bool:
@@ -250,12 +252,12 @@ class SUnion:
         if failed:
             dead = {name for name in failed if self._cut_off(self.ports[name], now)}
             return State.FAILURE if any(group <= dead for group in self.spec.required) else State.UP_FAILURE
+        if self.outlet.newest >= self.outlet.frontier:
+            return State.STABILIZATION
         begin, end = self.stable_range
         # As far behind as a failure that would just be noticed, jobs of the usual length apart.
         behind = (end - begin) * self.settings.bucket - 2 * self.usual_job.highest
-        if self.outlet.newest >= self.outlet.frontier or behind > self.settings.detection:
-            return State.STABILIZATION
-        return State.STABLE
+        return State.STABILIZATION if behind > self.settings.detection else State.STABLE
 
     def note_state(self, now: float) -> None:
         state = self.state(now)
@@ -267,13 +269,13 @@ class SUnion:
             self.failing_since = now
 
     def _failed(self, port: Port, now: float) -> bool:
-        return port.failed(self.monitor.of(port.stream, port.producers), now)
+        return port.failed(self.monitor, now)
 
     def _corrected(self, port: Port) -> bool:
-        return port.state(self.monitor.of(port.stream, port.producers)) is State.STABILIZATION
+        return port.state(self.monitor) is State.STABILIZATION
 
     def _cut_off(self, port: Port, now: float) -> bool:
-        return port.cut_off(self.monitor.of(port.stream, port.producers), now)
+        return port.cut_off(self.monitor, now)
 
     # Needs
 

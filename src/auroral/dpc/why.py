@@ -36,7 +36,7 @@ def why(core: Replica | Client | Source, stream: str, now: float) -> Story:
             because = [*_buffer(core.outlet), *(["nothing is taken in until there is room"] if core.paused else [])]
         case Client():
             port = core.ports[stream]
-            state, since, frontier = port.state(core.monitor.of(stream, port.producers)), port.heard, port.frontier
+            state, since, frontier = port.state(core.monitor), port.heard, port.frontier
             because = list(_input(port, core.monitor, now))
         case Replica():
             union = core.unions[stream]
@@ -68,7 +68,7 @@ def _input(port: Port, monitor: Monitor, now: float) -> Iterator[str]:
     told = ", ".join(f"{producer} is in {offer.state}" for producer, offer in offers.items())
     if port.resuming:
         yield f"{port.stream} waits to be told where to begin: {told}"
-    elif port.failed(offers, now):
+    elif port.failed(monitor, now):
         yield f"{port.stream} misses bucket {port.frontier}, nothing came since {port.heard:.2f} s: {told}"
     for producer, lane in port.lanes.items():
         number = port.numbers[producer]
