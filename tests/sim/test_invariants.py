@@ -9,10 +9,12 @@ import pytest
 
 from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.events import Report
+from auroral.dpc.settings import Policy
 from auroral.dpc.stagger import Stagger
 from auroral.sim.invariants import INVARIANTS
 from auroral.sim.record import Correction, Delivery, Run
 from auroral.sim.simulate import observed
+from auroral.sim.stage import Stage
 from auroral.sim.standin import content
 from sim.scenarios import pair
 
@@ -62,6 +64,12 @@ def changed(run: Run, name: str, **fields: object) -> Run:
     return replace(run, **{name: [first._replace(**fields), *rest]})
 
 
+def set_otherwise(run: Run, **settings: object) -> Run:
+    """As if it had been run with other settings."""
+    scenario = replace(run.scenario, settings=replace(run.scenario.settings, **settings), faults=())
+    return replace(run, stage=Stage(scenario))
+
+
 def rows_read(run: Run, change: Callable[[tuple[int, int]], list[tuple[int, int]]]) -> Run:
     return replace(run, read={key: [n for one in read for n in change(one)] for key, read in run.read.items()})
 
@@ -94,6 +102,10 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
     "coverage_is_right": [
         lambda run: changed(run, "given", coverage=Coverage.of(["s", "t"], 20, Level.COMPLETE)),
         lambda run: changed(run, "given", coverage=Coverage.of(["t"], run.given[0].bucket, Level.MISSING)),
+    ],
+    "no_guesses_unless_so_set": [
+        lambda run: set_otherwise(run, bound=float("inf")),
+        lambda run: set_otherwise(run, while_failing=Policy.SUSPEND, while_correcting=Policy.SUSPEND),
     ],
     "within_the_bound": [
         lambda run: given(run, lambda all_: [one._replace(at=one.at + 3.1 * (one.bucket > 60)) for one in all_])

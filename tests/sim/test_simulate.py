@@ -164,3 +164,12 @@ def test_a_failing_schedule_is_made_short(monkeypatch):
     monkeypatch.setattr(SUnion, "tentative_range", lambda *_: None)
     found = shrunk(chain(HARD), lambda scenario: bool(simulate(scenario).violations))
     assert text(found.faults) == "at 5s silence t; at 15s resume t"
+
+
+def test_a_source_that_closes_no_bucket_has_not_failed_altogether():
+    """D29: what is computed from its rows is tentative, and is given to who comes back."""
+    queries = (Query("f", Kind.FILTER, ("s",)), Query("w", Kind.WINDOW, ("f.out",), 3))
+    calm = Scenario(7, ("s",), queries, {"f": 2, "w": 2}, Settings(bucket=0.5, bound=3.0), 45.0)
+    outcome = simulate(scheduled(calm, "at 5s open s; at 12s isolate fa-fb; at 14s rejoin fa-fb; at 22s close s"))
+    assert not outcome.violations, str(outcome)
+    assert outcome.tentative > 20

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from auroral.dpc.events import Deliver, Disconnected, Effect, Event, Miss, Received, Send, Started, WakeAt
+from auroral.dpc.events import Deliver, Disconnected, Effect, Event, Interrupt, Miss, Received, Send, Started, WakeAt
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.port import Port
 from auroral.dpc.refusing import refusals, strangers
 from auroral.dpc.settings import Settings
+from auroral.dpc.states import State
 from auroral.dpc.values import Ack, Confirm, Gap, Message, Ping, Pong, Stable, Tentative
 
 
@@ -29,6 +30,8 @@ class Client:
     """The first bucket of each stream that was not delivered stable."""
     shown: dict[tuple[str, int], int] = field(init=False, default_factory=dict)
     """Hashes of the tentative buckets that were delivered and not yet replaced."""
+    correcting: set[str] = field(init=False, default_factory=set)
+    """Streams of which some tentative buckets were corrected, and others are still to be."""
     news: bool = field(init=False, default=False)
     """Whether a replica that is read from said something new."""
 
@@ -76,6 +79,7 @@ class Client:
 
     def _deliver(self, port: Port) -> Iterator[Effect]:
         stream, done = port.stream, max(self.delivered[port.stream], port.first)
+        corrects = any((stream, bucket) in self.shown for bucket in range(done, port.frontier))
         while done < port.frontier:
             begin = done
             while done < port.frontier and done in port.lost:
@@ -88,6 +92,10 @@ class Client:
             yield Deliver(stream, done, port.stable[done], True)
             done += 1
         self.delivered[stream] = done
+        if not self._left(stream):
+            self.correcting.discard(stream)
+        elif corrects:
+            self.correcting.add(stream)
         for bucket in sorted({*port.tentative, *(b for b in port.stable if b >= done)}):
             best = port.best(bucket)
             assert best is not None
@@ -95,6 +103,20 @@ class Client:
                 self.shown[stream, bucket] = best.hash
                 yield Deliver(stream, bucket, best, False)
         port.forget(done)
+
+    def _left(self, stream: str) -> bool:
+        """Whether something of the stream is to be corrected."""
+        return any(shown == stream for shown, _ in self.shown)
+
+    def _interrupted(self) -> Iterator[Effect]:
+        """D56: those that gave corrections have failed again."""
+        for stream in sorted(self.correcting):
+            port = self.ports[stream]
+            feeds = [feed for feed in (port.curr, port.bck) if feed is not None]
+            states = {self.monitor.offer(feed.replica, stream).state for feed in feeds}
+            if states <= {State.UP_FAILURE, State.FAILURE}:
+                self.correcting.discard(stream)
+                yield Interrupt(stream)
 
     def _step(self, now: float) -> Iterator[Effect]:
         peers = self.monitor.due(now)
@@ -107,4 +129,5 @@ class Client:
             for port in self.ports.values():
                 yield from port.switch(self.monitor.of(port.stream, port.producers), now)
             self.news = False
+            yield from self._interrupted()
         yield WakeAt(self.monitor.next_at)

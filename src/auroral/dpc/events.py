@@ -203,6 +203,13 @@ class Miss:
 
 
 @dataclass(frozen=True, slots=True)
+class Interrupt:
+    """To the client: another failure ended the corrections of the stream; what is tentative from now on is of that one (D56)."""
+
+    stream: str
+
+
+@dataclass(frozen=True, slots=True)
 class Pause:
     """To whoever fills the log of a source: take nothing in, or, not `paused`, go on."""
 
@@ -233,6 +240,7 @@ Effect = (
     | Truncate
     | Deliver
     | Miss
+    | Interrupt
     | Pause
     | Changed
     | Report

@@ -61,6 +61,8 @@ class Port:
     last_number: int = 0
     heard: float = 0.0
     """When a bucket was last closed."""
+    opened_at: float = 0.0
+    """When a part of a bucket last came."""
     leaving_out: set[str] = field(default_factory=set)
     """Producers whose subscription leaves out what they do not keep."""
     served: dict[str, float] = field(default_factory=dict)
@@ -183,6 +185,8 @@ class Port:
         self._hear(bucket, now, message.held)
         if message.closed:
             self.heard = now
+        else:
+            self.opened_at = now
         self.tentative[bucket] = Held(producer, message.number, message.content, message.closed, message.coverage)
 
     def take_confirm(self, producer: str, message: Confirm, now: float) -> Iterator[Effect]:
@@ -255,15 +259,20 @@ class Port:
 
     def failed(self, monitor: Monitor, now: float) -> bool:
         """Whether stable buckets have stopped coming: silence, or no replica that is stable (D27)."""
-        return self._silent(now) or self.state(monitor) is not State.STABLE
+        return self._silent(self.heard, now) or self.state(monitor) is not State.STABLE
 
     def cut_off(self, monitor: Monitor, now: float) -> bool:
         """Whether nothing is to be expected of it for now, not even tentative buckets."""
         state = self.state(monitor)
-        return state is State.FAILURE or (state is State.STABLE and self._silent(now))
+        last = max(self.heard, self.opened_at)
+        return state is State.FAILURE or (state is State.STABLE and self._silent(last, now))
 
-    def _silent(self, now: float) -> bool:
-        return now - self.heard > self.settings.bucket + self.settings.detection
+    def _silent(self, since: float, now: float) -> bool:
+        return now - since > self.settings.bucket + self.settings.detection
+
+    def passed(self, bucket: int) -> bool:
+        """Whether it has gone on to later buckets, be it without closing this one."""
+        return any(later > bucket for later in self.tentative)
 
     def state(self, monitor: Monitor) -> State:
         """Of the replica that is read from."""

@@ -217,7 +217,14 @@ class SUnion:
         if not self.processing and all(bucket < port.frontier for port in self.ports.values()):
             return False
         return all(
-            port.closed(bucket) or (self.processing and self._cut_off(port, now)) for port in self.ports.values()
+            port.closed(bucket) or (self.processing and self._no_more(port, bucket, now))
+            for port in self.ports.values()
+        )
+
+    def _no_more(self, port: Port, bucket: int, now: float) -> bool:
+        """Of an input that fails: one that has stopped closing buckets has said all of one when it goes on to the next."""
+        return self._cut_off(port, now) or (
+            self._failed(port, now) and port.state(self.monitor) is State.STABLE and port.passed(bucket)
         )
 
     def _deadline(self, bucket: int) -> float | None:

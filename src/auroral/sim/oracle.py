@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from auroral.dpc.settings import Policy
 from auroral.dpc.sunion import OutputSpec
 from auroral.sim.record import Moment, Tree
 from auroral.sim.scenario import CLIENT, Scenario
@@ -34,7 +35,7 @@ class Oracle:
 
     def _given_since(self, moment: Moment, stream: str, name: str) -> float | None:
         if stream not in self.outputs:
-            return moment.giving.get(stream)
+            return moment.closing.get(stream)
         since = [self.stable_since(moment, read, name) for read in self.outputs[stream].reads]
         known = [time for time in since if time is not None]
         return None if len(known) < len(since) else max([moment.living[name], *known])
@@ -56,6 +57,13 @@ class Oracle:
             return 0
         return 1 + max(self.depth(read) for read in self.outputs[stream].reads)
 
+    def set_aside(self, stream: str) -> float:
+        """What the replicas on the longest way may set aside of the bound for their own work."""
+        settings, job = self.scenario.settings, self.scenario.job
+        delays = {Policy.DELAY, Policy.ADAPT} & {settings.while_failing, settings.while_correcting}
+        own = 2 * job if delays and job > settings.bucket else job
+        return self.depth(stream) * (1.5 * own + 2 * settings.hop)
+
     def trees(self, moments: list[Moment], stream: str) -> Iterator[Tree]:
         before: Moment | None = None
         found = Tree(0.0, None, False)
@@ -71,6 +79,7 @@ def _alike(one: Moment, other: Moment) -> bool:
         one.links == other.links
         and one.living == other.living
         and one.giving == other.giving
+        and one.closing == other.closing
         and one.mute == other.mute
     )
 

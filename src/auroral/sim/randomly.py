@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from auroral.dpc.settings import Settings
+from auroral.dpc.settings import Policy, Settings, WhenFull
 from auroral.sim.faults import VERBS, Fault
 from auroral.sim.oracle import Oracle
 from auroral.sim.scenario import CLIENT_HOST, Scenario, host
@@ -16,8 +16,9 @@ QUIET = 30.0
 """Virtual seconds after the last fault in which everything must have healed."""
 LENGTHS = (0.2, 1.0, 3.0, 8.0, 20.0)
 """Of failures: shorter than it takes to notice them, shorter than X, longer."""
-WITH_HORIZON = (Kind.UNION, Kind.FILTER, Kind.WINDOW, Kind.JOIN)
-"""No folds: their state is gone for good when all of their replicas lose their disks, which these schedules do to them."""
+UNFOLDED = (Kind.UNION, Kind.UNION, Kind.FILTER, Kind.WINDOW, Kind.JOIN)
+MOSTLY = Policy.PROCESS
+OTHERS = (Policy.DELAY, Policy.ADAPT, Policy.SUSPEND, Policy.PROCESS)
 Draw = random.Random
 
 
@@ -25,10 +26,8 @@ def random_scenario(seed: int) -> Scenario:
     draw = Draw(seed)
     sources = tuple(f"s{i}" for i in range(3))
     queries = _queries(draw, sources)
-    bucket = draw.choice((0.25, 0.5))
-    settings = Settings(
-        bucket=bucket, bound=draw.choice((2.5, 3.0, 5.0)), ping_every=draw.choice((0.1, 0.25, 0.3, 0.3))
-    )
+    folding = {query.name for query in queries if query.kind is Kind.FOLD}
+    settings = _settings(draw, bool(folding))
     calm = Scenario(
         seed,
         sources,
@@ -36,26 +35,49 @@ def random_scenario(seed: int) -> Scenario:
         {query.name: draw.randint(2, 3) for query in queries},
         settings,
         float(draw.randint(60, 120)),
-        job=draw.choice((0.03, 0.03, 0.03, 0.1, 1.1 * bucket)),
+        job=draw.choice((0.03, 0.03, 0.03, 0.1, 1.1 * settings.bucket)),
         failing_jobs=draw.choice((0.0, 0.01)),
         chunks=draw.random() < 0.3,
         skews={source: round(draw.uniform(0, 0.2), 2) for source in sources} if draw.random() < 0.3 else {},
+        # The state of a fold is gone for good when all of its replicas lose their disks, which these schedules do to the others.
+        durable=frozenset(query.name for query in queries if query.name in folding or draw.random() < 0.15),
     )
-    calm = replace(calm, settings=replace(settings, bound=max(settings.bound, _least_bound(calm))))
+    calm = replace(calm, settings=_with_bound(draw, calm))
     return replace(calm, faults=random_faults(draw, calm))
 
 
-def _least_bound(scenario: Scenario) -> float:
+def _settings(draw: Draw, folds: bool) -> Settings:
+    """Mostly the default policies and as much room as is needed; sometimes others."""
+    policies = (draw.choice(OTHERS), draw.choice(OTHERS)) if draw.random() < 0.25 else (MOSTLY, MOSTLY)
+    room = draw.randint(60, 120) if draw.random() < 0.15 else None
+    when_full = draw.choice((WhenFull.BLOCK, WhenFull.BLOCK if folds else WhenFull.LOSE))
+    return Settings(
+        bucket=draw.choice((0.25, 0.5)),
+        bound=draw.choice((2.5, 3.0, 5.0)),
+        ping_every=draw.choice((0.1, 0.25, 0.3, 0.3)),
+        while_failing=policies[0],
+        while_correcting=policies[1],
+        most_kept=room,
+        when_full=when_full,
+    )
+
+
+def _with_bound(draw: Draw, scenario: Scenario) -> Settings:
     """D43: what replicas set aside must leave time to notice a failure, or there is no way to keep the bound."""
-    depth, settings = max(map(Oracle(scenario).depth, scenario.outputs)), scenario.settings
-    return round(settings.detection + settings.failover + depth * (1.5 * scenario.job + 2 * settings.hop) + 0.5, 1)
+    settings, oracle = scenario.settings, Oracle(scenario)
+    least = settings.detection + settings.failover + max(map(oracle.set_aside, scenario.outputs)) + 0.5
+    bound, depth = max(settings.bound, round(least, 1)), max(map(oracle.depth, scenario.outputs))
+    if draw.random() < 0.04:
+        return replace(settings, bound=float("inf"))
+    share = max(settings.detection, round(bound / depth, 2)) if draw.random() < 0.08 else None
+    return replace(settings, bound=bound, share=share)
 
 
 def _queries(draw: Draw, sources: tuple[str, ...]) -> tuple[Query, ...]:
     """Four fragments, each over sources and streams before it; every source is read, and what nobody else reads is the client's."""
     free, queries = [*sources], list[Query]()
     for i in range(4):
-        kind = draw.choice((Kind.UNION, *WITH_HORIZON))
+        kind = Kind.FOLD if draw.random() < 0.05 else draw.choice(UNFOLDED)
         count = 1 if kind in (Kind.FILTER, Kind.WINDOW) else 2
         inputs = [free.pop(draw.randrange(len(free))) for _ in range(min(count, len(free)))]
         everything = [*sources, *(stream for query in queries for stream in query.streams)]
@@ -148,6 +170,11 @@ def _silence(draw: Draw, scenario: Scenario) -> Pairs:
     yield _pair(scenario, *_when(draw, scenario), "silence", draw.choice(scenario.sources))
 
 
+def _open(draw: Draw, scenario: Scenario) -> Pairs:
+    """Rows come, and no bucket is closed."""
+    yield _pair(scenario, *_when(draw, scenario), "open", draw.choice(scenario.sources))
+
+
 def _flapping(draw: Draw, scenario: Scenario) -> Pairs:
     places, (begin, _) = draw.choice(scenario.links), _when(draw, scenario)
     for _ in range(draw.randint(3, 5)):
@@ -199,6 +226,7 @@ KINDS: tuple[Callable[[Draw, Scenario], Pairs], ...] = (
     _edge,
     _silence,
     _silence,
+    _open,
     _flapping,
     _rotation,
     _partition,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from auroral.dpc.client import Client
 from auroral.dpc.coverage import Coverage
-from auroral.dpc.events import Cancel, Deliver, Effect, Evaluate, Miss, Report, Send
+from auroral.dpc.events import Cancel, Deliver, Effect, Evaluate, Interrupt, Miss, Report, Send
 from auroral.dpc.replica import Replica
 from auroral.dpc.source import Source
 from auroral.dpc.values import LOST, Content, Pong, Tentative
@@ -66,6 +66,8 @@ class Moment:
     """Since when each core must have been of use: some time after it came back."""
     giving: dict[str, float]
     """Since when each source has given rows."""
+    closing: dict[str, float]
+    """Since when each source has given whole buckets."""
     mute: frozenset[str]
     """Replicas that came back and may still be silent."""
     outlets: dict[tuple[str, str], Outlet]
@@ -112,6 +114,8 @@ class Run:
     usual: dict[str, float]
     """How long after its end a bucket comes, without failures."""
     deliveries: dict[str, list[Delivery]] = field(default_factory=dict)
+    interruptions: dict[str, set[int]] = field(default_factory=dict)
+    """Before which deliveries of a stream another failure ended its corrections."""
     given: list[Given] = field(default_factory=list)
     wrong_views: list[tuple[float, str, str, int]] = field(default_factory=list)
     """When, who, and which bucket of which input was read in no version that it ever had."""
@@ -142,6 +146,7 @@ class Recorder:
     run: Run
     since: dict[tuple[str, str], float] = field(default_factory=dict)
     giving: dict[str, float] = field(default_factory=dict)
+    closing: dict[str, float] = field(default_factory=dict)
     tentative: dict[tuple[str, int, str], int] = field(default_factory=dict)
     """By core, life and output: the newest bucket that was given out tentatively."""
     jobs: dict[tuple[str, int, int], int] = field(default_factory=dict)
@@ -178,6 +183,9 @@ class Recorder:
         elif isinstance(effect, Miss):
             gap = [Delivery(now, bucket, LOST, True) for bucket in range(effect.begin, effect.end)]
             self.run.deliveries.setdefault(effect.stream, []).extend(gap)
+        elif isinstance(effect, Interrupt):
+            before = len(self.run.deliveries.get(effect.stream, []))
+            self.run.interruptions.setdefault(effect.stream, set()).add(before)
         elif isinstance(effect, Evaluate):
             self._evaluates(now, core, effect)
         elif isinstance(effect, Report):
@@ -263,17 +271,20 @@ class Recorder:
             elif pair not in self.since:
                 self.since[pair] = now
         for source in scenario.sources:
-            if source in self.run.stage.silent or scenario.names(source)[0] not in cores:
-                self.giving.pop(source, None)
-            else:
-                self.giving.setdefault(source, now)
+            stage = self.run.stage
+            gives = source not in stage.silent | stage.paused and scenario.names(source)[0] in cores
+            for times, holds in ((self.giving, gives), (self.closing, gives and source not in stage.open)):
+                if holds:
+                    times.setdefault(source, now)
+                else:
+                    times.pop(source, None)
         mute = frozenset(
             name
             for name, core in cores.items()
             if isinstance(core, Replica) and core.recovering and now < world.started[name] + MUTE
         )
         living = {name: world.started[name] + (MUTE if world.starts[name] > 1 else 0.0) for name in cores}
-        moment = Moment(now, dict(self.since), living, dict(self.giving), mute, {}, {})
+        moment = Moment(now, dict(self.since), living, dict(self.giving), dict(self.closing), mute, {}, {})
         for name, core in cores.items():
             _add(moment, name, core)
         self.run.moments.append(moment)

@@ -26,7 +26,12 @@ from auroral.sim.invariants.stable import (
     stable_is_right,
     tentative_is_corrected,
 )
-from auroral.sim.invariants.tentative import coverage_is_right, tentative_is_right, views_are_right
+from auroral.sim.invariants.tentative import (
+    coverage_is_right,
+    no_guesses_unless_so_set,
+    tentative_is_right,
+    views_are_right,
+)
 from auroral.sim.invariants.tuples import tuples_are_right
 from auroral.sim.record import Run
 
@@ -44,6 +49,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     views_are_right,
     tentative_is_right,
     coverage_is_right,
+    no_guesses_unless_so_set,
     within_the_bound,
     every_bucket_comes,
     first_suspends,

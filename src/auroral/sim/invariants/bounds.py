@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
+from auroral.dpc.settings import Policy, Settings
 from auroral.sim.network import SLOWER
 from auroral.sim.oracle import Oracle, without
 from auroral.sim.record import Run
@@ -55,6 +56,8 @@ def within_the_bound(run: Run) -> Iterator[str]:
     X presumes that messages take no longer than the settings say: on a slow link, what it takes longer comes on top.
     """
     settings, oracle = run.scenario.settings, Oracle(run.scenario)
+    if not _promised(settings):
+        return
     changes = [fault.at for fault in run.scenario.faults]
     for stream in run.usual:
         allowed = settings.bound
@@ -68,6 +71,11 @@ def within_the_bound(run: Run) -> Iterator[str]:
                 yield f"{stream}: bucket {bucket} came {late:.2f} s late; the bound is {most:g} s"
 
 
+def _promised(settings: Settings) -> bool:
+    """Who suspends what is new prefers no answer to a guess."""
+    return Policy.SUSPEND not in (settings.while_failing, settings.while_correcting)
+
+
 def _any(times: list[float], begin: float, end: float) -> bool:
     """Whether one of them, in order, lies between."""
     return bisect_left(times, begin) < bisect_right(times, end)
@@ -76,6 +84,8 @@ def _any(times: list[float], begin: float, end: float) -> bool:
 def every_bucket_comes(run: Run) -> Iterator[str]:
     """D77: while nothing changes, each bucket comes in time itself. (When replicas are switched, tentative ones may be lost.)"""
     settings = run.scenario.settings
+    if not _promised(settings):
+        return
     changes = [0.0, *(fault.at for fault in run.scenario.faults)]
     wait = settled(run.scenario) + settings.bound
     for stream in run.usual:
@@ -133,9 +143,7 @@ def first_suspends(run: Run) -> Iterator[str]:
     calm = settled(scenario) + settings.bound
     oracle = Oracle(scenario)
     for stream, trees in run.trees.items():
-        reserve = (
-            oracle.depth(stream) * (1.5 * scenario.job + 2 * settings.hop) + settings.failover + settings.bucket + 0.3
-        )
+        reserve = oracle.set_aside(stream) + settings.failover + settings.bucket + 0.3
         tentative = [one.at for one in run.deliveries.get(stream, []) if not one.stable]
         whole_since = 0.0
         for before, tree in pairwise(trees):

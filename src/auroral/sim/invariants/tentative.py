@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from auroral.dpc.coverage import Coverage, Level
+from auroral.dpc.settings import Policy
 from auroral.sim.record import Run
 
 
@@ -19,6 +20,16 @@ def tentative_is_right(run: Run) -> Iterator[str]:
     for one in run.given:
         if one.gaps is None:
             yield f"{one.core}: bucket {one.bucket} of {one.stream}, tentative at {one.at:.2f} s, is no result for it"
+
+
+def no_guesses_unless_so_set(run: Run) -> Iterator[str]:
+    """D45: without a bound, and where everything is suspended, nothing is guessed. Parts of a source's open bucket are no guesses."""
+    settings = run.scenario.settings
+    suspends = settings.while_failing is settings.while_correcting is Policy.SUSPEND
+    if settings.bound == float("inf") or suspends:
+        for one in run.given:
+            if one.stream not in run.scenario.sources:
+                yield f"{one.core}: bucket {one.bucket} of {one.stream} is tentative at {one.at:.2f} s"
 
 
 def coverage_is_right(run: Run) -> Iterator[str]:

@@ -14,8 +14,9 @@ def tuples_are_right(run: Run) -> Iterator[str]:
     for stream, given in run.deliveries.items():
         view, seen, corrects = TupleView(), list[Any](), False
         try:
-            for one in given:
-                for found in _shown(view, one):
+            for number, one in enumerate(given):
+                ended = view.interrupted() if number in run.interruptions.get(stream, ()) else ()
+                for found in (*ended, *_shown(view, one)):
                     if found.type is TupleType.REC_DONE and not corrects:
                         yield f"{stream}: REC_DONE at {one.at:.2f} s, and nothing was undone"
                     corrects = _corrects(corrects, found, one.stable)
