@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 from auroral.dpc.coverage import Coverage, Level
-from auroral.dpc.events import Effect, Evaluate, Evaluated, Received, Send, Started, Woken
+from auroral.dpc.events import Effect, Evaluate, Evaluated, Failed, Received, Send, Started, Woken
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Policy, Settings
 from auroral.dpc.states import State
 from auroral.dpc.sunion import OutputSpec
 from auroral.dpc.switching import Lane, Offer
 from auroral.dpc.values import Content, Pong, Stable, Subscribe, Tentative
+from auroral.dpc.why import why
 
 
 def replica(settings: Settings) -> Replica:
@@ -126,3 +128,30 @@ def test_a_long_failure_is_not_worth_delaying(lasted: float, is_given: bool):
     given(found, "S", 1, 2, now)
     guessed = [job for job in _running(found) if job.tentative and "both" in job.outputs]
     assert bool(guessed) is is_given
+
+
+def test_an_output_that_always_fails_is_tried_alone_and_ever_less_often():
+    """It takes neither the engine nor the other output with it."""
+    found, now, tries = replica(SETTINGS), 0.0, []
+    waiting: list[Evaluate] = []
+    for step in range(1, 400):
+        now = step * 0.1
+        effects = found.handle(Woken(), now)
+        if step % 5 == 0:
+            bucket = step // 5 - 1
+            effects += given(found, "S", bucket, bucket + 1, now) + given(found, "T", bucket, bucket + 1, now)
+            effects += [e for source in "ST" for e in answered(found, source, State.STABLE, now)]
+        waiting += jobs(effects)
+        while waiting:
+            job = waiting.pop()
+            if "both" in job.outputs:
+                tries.append((now, job.outputs))
+                waiting += jobs(found.handle(Failed(job.job, "a function throws"), now))
+            else:
+                waiting += jobs(done(found, job, now))
+    assert found.outlets["one"].frontier == 79, "up to date"
+    assert len(tries) < 40, "two for the first failure, stable and tentative, then with pauses that double"
+    assert all(outputs == ("both",) for _, outputs in tries[3:])
+    assert max(later - earlier for (earlier, _), (later, _) in pairwise(tries)) > 3
+    said = why(found, "both", now)
+    assert any("jobs failed" in line and "a function throws" in line for line in said.because)

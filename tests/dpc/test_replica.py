@@ -48,7 +48,7 @@ def test_a_job_that_failed_is_begun_again_and_a_result_that_nobody_waits_for_is_
     given(found, "s", 0, 0.5)
     (job,) = jobs(given(found, "t", 0, 0.6))
     effects = found.handle(Failed(job.job, "the executor is gone"), 0.7)
-    assert Report("job failed", "o") in effects
+    assert Report("job failed", "o", detail="the executor is gone") in effects
     (again,) = jobs(effects)
     assert (again.begin, again.end, again.job) == (0, 1, job.job + 1)
     found.handle(Evaluated(job.job, {"o": (Content(9, 1),)}), 0.8)

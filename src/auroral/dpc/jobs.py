@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from auroral.dpc.coverage import Coverage
 from auroral.dpc.events import Cancel, Effect, Evaluate
 from auroral.dpc.sunion import MOST_BUCKETS, SUnion
+from auroral.dpc.trouble import Trouble
 from auroral.dpc.usual import Usual
 from auroral.dpc.values import Content
 from auroral.dpc.versions import Versions
@@ -46,6 +47,7 @@ class Jobs:
     last: int = 0
     served: dict[str, int] = field(default_factory=dict)
     """The last job that made each output stable."""
+    trouble: Trouble = field(default_factory=Trouble)
 
     def ended(self, number: int) -> Job | None:
         """Nothing for one that was cancelled: its result may have been under way."""
@@ -71,6 +73,7 @@ class Jobs:
             return
         able = {s: union for s, union in self.unions.items() if union.begun and union.can_be_stable}
         ready = {stream: union.stable_range for stream, union in able.items() if may_begin(union)}
+        ready = self.trouble.to_try(ready, now)
         if not ready:
             return
         # D63: one that has much to correct holds up the others by a job at most.
@@ -95,6 +98,7 @@ class Jobs:
             return
         begun = {stream: union for stream, union in self.unions.items() if union.begun}
         due = {stream: found for stream, union in begun.items() if (found := union.tentative_range(now)) is not None}
+        due = self.trouble.to_try(due, now)
         if due:
             # One job for all outputs that are due: none waits for the jobs of the others, which its deadline does not know of.
             earliest = min(begin for begin, _ in due.values())

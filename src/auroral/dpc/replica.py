@@ -156,12 +156,14 @@ class Replica:
             case Evaluated(number):
                 if (job := self.jobs.ended(number)) is not None:
                     self.jobs.learn(job, now)
+                    self.jobs.trouble.succeeded(job.outputs)
                     for stream in job.outputs:
                         yield from given_out(self.unions[stream], self.comparisons[stream], job, event, now)
                     yield from self.jobs.cancel_guesses()
-            case Failed(number, _):
+            case Failed(number, reason):
                 if (job := self.jobs.ended(number)) is not None:
-                    yield from (Report("job failed", stream) for stream in job.outputs)
+                    self.jobs.trouble.failed(job.outputs, reason, now)
+                    yield from (Report("job failed", stream, detail=reason) for stream in job.outputs)
             case Started(kept, states, plan):
                 self.versions.plan = plan
                 self.recovery.born = now
@@ -246,7 +248,8 @@ class Replica:
         yield from self.turns.take(now)
         yield from self.jobs.start_stable(partial(self.turns.may_begin, now=now), now)
         yield from self.jobs.start_tentative(now)
-        yield WakeAt(min(self.monitor.next_at, *(union.next_deadline(now) for union in self.unions.values())))
+        deadlines = (union.next_deadline(now) for union in self.unions.values())
+        yield WakeAt(min(self.monitor.next_at, self.jobs.trouble.next_try(now), *deadlines))
 
     def _ping(self, peers: tuple[str, ...]) -> Iterator[Effect]:
         acks = {name: self._ack(name) for name, port in self.ports.items() if not port.resuming}
