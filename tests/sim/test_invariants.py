@@ -87,6 +87,7 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
     "every_row_is_accounted_for": [
         lambda run: rows_read(run, lambda one: [(one[0], one[1] + (one[0] == 9))]),
         lambda run: rows_read(run, lambda one: [] if one[0] == 9 else [one]),
+        lambda run: rows_read(run, lambda one: [one, one] if one[0] == 9 else [one]),
     ],
     "nothing_is_lost_unless_so_set": [lambda run: replace(run, reports=[(12.0, "client", Report("gap", "w.out", 3))])],
     "replicas_agree": [
@@ -110,6 +111,7 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
     "within_the_bound": [
         lambda run: given(run, lambda all_: [one._replace(at=one.at + 3.1 * (one.bucket > 60)) for one in all_])
     ],
+    "soon_without_failures": [lambda run: replace(run, usual={"w.out": 0.5})],
     "every_bucket_comes": [lambda run: given(run, lambda all_: [one for one in all_ if one.bucket != 62])],
     "first_suspends": [lambda run: with_tentative(run, 11.0, 19)],
     "stable_where_it_can_be": [lambda run: with_tentative(run, 35.2, 69)],

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from auroral.dpc.client import Client
 from auroral.dpc.coverage import Coverage
-from auroral.dpc.events import Cancel, Deliver, Effect, Evaluate, Interrupt, Miss, Report, Send
+from auroral.dpc.events import Deliver, Effect, Evaluate, Evaluated, Event, Failed, Interrupt, Miss, Report, Send
 from auroral.dpc.replica import Replica
 from auroral.dpc.source import Source
 from auroral.dpc.values import LOST, Content, Pong, Tentative
@@ -149,7 +149,8 @@ class Recorder:
     closing: dict[str, float] = field(default_factory=dict)
     tentative: dict[tuple[str, int, str], int] = field(default_factory=dict)
     """By core, life and output: the newest bucket that was given out tentatively."""
-    jobs: dict[tuple[str, int, int], int] = field(default_factory=dict)
+    jobs: dict[tuple[str, int, int], Evaluate] = field(default_factory=dict)
+    """By core and life: those that make something stable."""
     came_back: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
     """By core and life, of those that have not spoken yet: how far each output could be computed when it came back."""
     pairs: tuple[tuple[str, str], ...] = field(init=False)
@@ -163,6 +164,7 @@ class Recorder:
         self.pairs += tuple((a, b) for names in peers for a in names for b in names if a < b)
         self.run.stage.seen = self.after
         self.run.stage.world.watchers.append(self.watch)
+        self.run.stage.world.observers.append(self._ended)
         self.run.stage.world.at(0.0, self._look_again)
 
     def _look_again(self) -> None:
@@ -190,8 +192,18 @@ class Recorder:
             self._evaluates(now, core, effect)
         elif isinstance(effect, Report):
             self.run.reports.append((now, core, effect))
-        elif isinstance(effect, Cancel):
-            self.jobs.pop((core, self._life(core), effect.job), None)
+
+    def _ended(self, now: float, core: str, event: Event, effects: list[Effect]) -> None:
+        if isinstance(event, Evaluated | Failed):
+            job = self.jobs.pop((core, self._life(core), event.job), None)
+            if job is not None and isinstance(event, Failed):
+                # The same buckets will be read again.
+                self._unread(core, job)
+
+    def _unread(self, core: str, job: Evaluate) -> None:
+        for (name, life, stream, _), read in self.run.read.items():
+            if (name, life) == (core, self._life(core)) and stream in job.outputs:
+                read[:] = [one for one in read if one[0] < job.begin]
 
     def _life(self, core: str) -> int:
         return self.run.stage.world.lives[core]
@@ -214,6 +226,10 @@ class Recorder:
         if any(job.begin <= self.tentative.get((core, life, stream), -1) for stream in job.outputs):
             length = run.stage.world.job_seconds(job)
             run.corrections.append(Correction(now, now + length, core, replica.turns.fresh))
+        self.jobs[core, life, job.job] = job
+        if replica.recovering:
+            # It may have to begin again while it is mute.
+            self._unread(core, job)
         for stream in job.outputs:
             for name in replica.spec.outputs[stream].reads:
                 view = job.view[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import random
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,6 +12,7 @@ from typing import Protocol
 
 from auroral.dpc.events import (
     Cancel,
+    Deliver,
     Effect,
     Evaluate,
     Evaluated,
@@ -31,6 +33,15 @@ class Core(Protocol):
 Watcher = Callable[[float, str, Effect], None]
 Observer = Callable[[float, str, Event, list[Effect]], None]
 Evaluation = Callable[[str, Evaluate], Evaluated]
+
+
+def _told(name: str, event: Event, effects: list[Effect]) -> int:
+    """The same in every process, whatever hashes of strings are there."""
+    found = zlib.crc32(" ".join([name, *(type(one).__name__ for one in (event, *effects))]).encode())
+    for effect in effects:
+        if isinstance(effect, Deliver):
+            found = hash((found, effect.bucket, effect.content.hash, effect.stable))
+    return found
 
 
 @dataclass(slots=True)
@@ -101,7 +112,7 @@ class World:
             return
         self.events += 1
         effects = core.handle(event, self.now)
-        self.digest = hash((self.digest, self.now, len(effects)))
+        self.digest = hash((self.digest, self.now, _told(name, event, effects)))
         for observer in self.observers:
             observer(self.now, name, event, effects)
         for effect in effects:

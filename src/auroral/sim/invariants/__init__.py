@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from auroral.sim.invariants.bounds import (
     every_bucket_comes,
     first_suspends,
+    soon_without_failures,
     stable_in_time,
     stable_where_it_can_be,
     within_the_bound,
@@ -50,6 +51,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     tentative_is_right,
     coverage_is_right,
     no_guesses_unless_so_set,
+    soon_without_failures,
     within_the_bound,
     every_bucket_comes,
     first_suspends,

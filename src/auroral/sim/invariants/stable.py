@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from auroral.dpc.replica import Replica
@@ -76,7 +77,7 @@ def replicas_agree(run: Run) -> Iterator[str]:
 
 def every_row_is_accounted_for(run: Run) -> Iterator[str]:
     """DESIGN's ledger: every row that was logged went into a stable result once, in each life of each replica; none is late,
-    rejected or shed in a simulation, and what is not used must be counted. A bucket may be read again where its job failed."""
+    rejected or shed in a simulation, and what is not used must be counted. What a job read that failed is not read."""
     for (core, life, stream, name), read in run.read.items():
         rows = dict(read)
         for bucket, count in rows.items():
@@ -84,6 +85,9 @@ def every_row_is_accounted_for(run: Run) -> Iterator[str]:
             if not logged or logged[0].count != count:
                 said = "nothing" if count < 0 else f"{count} rows"
                 yield f"{core}, life {life}: {said} of bucket {bucket} of {name} went into {stream}"
+        if len(rows) < len(read):
+            twice = sorted({bucket for bucket, times in Counter(bucket for bucket, _ in read).items() if times > 1})
+            yield f"{core}, life {life}: buckets {twice[:5]} of {name} went into {stream} twice"
         skipped = sorted(set(range(min(rows), max(rows) + 1)) - set(rows))
         # In a declared gap, for those who choose to lose what does not fit.
         if skipped and run.scenario.settings.lost_beyond == UNLIMITED:
