@@ -155,3 +155,15 @@ def test_an_output_that_always_fails_is_tried_alone_and_ever_less_often():
     assert max(later - earlier for (earlier, _), (later, _) in pairwise(tries)) > 3
     said = why(found, "both", now)
     assert any("jobs failed" in line and "a function throws" in line for line in said.because)
+
+
+def test_a_job_for_many_buckets_says_of_each_how_late_it_is():
+    """DESIGN's bound: who reads them holds none of them for longer than is left of its time."""
+    found = replica(SETTINGS)
+    found.handle(Received("r", Subscribe("both", 0, Lane.BOTH, 0, False)), 0.1)
+    for bucket in range(4):
+        for job in jobs(given(found, "S", bucket, bucket + 1, 0.5 * bucket + 0.5)):
+            done(found, job, 0.5 * bucket + 0.5)
+    (job,) = [job for job in jobs(given(found, "T", 0, 4, 2.0)) if not job.tentative]
+    (said,) = [e.message for e in done(found, job, 2.1) if isinstance(e, Send) and isinstance(e.message, Stable)]
+    assert [round(held, 3) for held in said.held] == [1.6, 1.1, 0.6, 0.1]

@@ -149,8 +149,8 @@ def test_who_lost_everything_begins_with_what_it_needs():
 def test_what_is_sent_again_is_as_old_as_it_is():
     """DESIGN's bound: what it took to switch, or to come back, counts; but not more than leaves time for other inputs."""
     found = Outlet("s", ("a",), SETTINGS)
-    list(found.give_stable(rows(10), 5.0, held=0.25))
+    list(found.give_stable(rows(10), 5.0, [0.25]))
     list(found.give_stable(rows(11), 5.5))
-    for number, (now, ages) in enumerate({6.0: [1.25, 0.5], 8.0: [2.0]}.items(), 1):
+    for number, (now, ages) in enumerate({6.0: (1.25, 0.5), 8.0: (2.0, 2.0)}.items(), 1):
         effects = list(found.subscribe("a", Subscribe("s", number, Lane.BOTH, 0, False), now))
-        assert [message.held for _, message in sent(effects) if isinstance(message, Stable)] == ages
+        assert [message.held for _, message in sent(effects) if isinstance(message, Stable)] == [ages]

@@ -165,6 +165,6 @@ def test_one_that_is_blocked_is_read_for_the_stable_buckets_that_it_has():
 
 def test_buckets_that_are_said_again_are_as_old_as_they_are():
     found = port()
-    again = Stable("s", 1, 0, tuple(Content(hash, 1) for hash in (10, 11, 12)), held=0.75)
+    again = Stable("s", 1, 0, tuple(Content(hash, 1) for hash in (10, 11, 12)), held=(0.75,) * 3)
     all_of(found.take_stable(again, 5.0))
     assert found.origin == {0: 4.25, 1: 4.25, 2: 4.25}

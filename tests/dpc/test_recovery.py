@@ -43,7 +43,7 @@ def test_a_source_goes_on_with_its_log():
     source = Source("s", ("a",), SETTINGS)
     source.handle(Started({"s": Kept(4, rows(14, 15))}), 0.0)
     effects = source.handle(Received("a", Subscribe("s", 1, Lane.BOTH, 5, False)), 0.1)
-    assert sent(effects, Stable) == [Stable("s", 1, 5, rows(15), SETTINGS.oldest)]
+    assert sent(effects, Stable) == [Stable("s", 1, 5, rows(15), (SETTINGS.oldest,))]
     assert source.handle(Logged(5, *rows(15), True), 0.2) == [Report("logged again", "s")]
     assert sent(source.handle(Logged(6, *rows(16), True), 0.3), Stable) == [Stable("s", 1, 6, rows(16))]
 

@@ -72,7 +72,7 @@ def test_without_a_bound_nothing_is_ever_tentative():
         for effect in source.handle(Received("q", Subscribe("s", 1, Lane.BOTH, 0, False)), 9.0)
         if isinstance(effect, Send) and isinstance(effect.message, Stable)
     ]
-    assert sent.held == 0.0
+    assert sent.held == ()
     found = Replica(replica().spec, settings)
     found.ports["s"].origin[0] = found.ports["s"].arrived[0] = float("-inf")
     assert found.unions["o"].tentative_range(1e9) is None

@@ -24,8 +24,8 @@ class Job:
     end: int
     tentative: bool
     started: float
-    ready_at: float
-    """When the last bucket was usually ready."""
+    ready_at: Mapping[str, tuple[float, ...]]
+    """When each bucket of each output was usually ready."""
     coverage: Mapping[str, tuple[Coverage, ...]]
     """Of each output's buckets, if they are tentative."""
     began: Mapping[str, int]
@@ -110,8 +110,9 @@ class Jobs:
         self.last += 1
         begin, end = min(begin for begin, _ in ranges.values()), max(end for _, end in ranges.values())
         unions = [self.unions[stream] for stream in ranges]
-        last = [self.unions[stream].ready_at(stop - 1) for stream, (_, stop) in ranges.items()]
-        ready = min((found for found in last if found is not None), default=now)
+        ready = {
+            stream: tuple(self._ready_at(stream, b, now) for b in range(*found)) for stream, found in ranges.items()
+        }
         coverage = {s: self.unions[s].coverages(*found, begin) for s, found in ranges.items()} if tentative else {}
         states = {union.spec.stream: union.fold.start(begin) for union in unions if union.fold is not None}
         began = {union.spec.stream: union.fold.began(begin) for union in unions if union.fold is not None}
@@ -124,3 +125,8 @@ class Jobs:
                 assert tentative or contents.keys() >= set(whole), f"{name} lacks some of {whole} for a stable bucket"
         version = self.versions.plan.version(begin)
         return Evaluate(self.last, tuple(ranges), begin, end, view, tentative, version, states)
+
+    def _ready_at(self, stream: str, bucket: int, now: float) -> float:
+        """What was never heard of, and is passed by what was, is not late."""
+        found = self.unions[stream].ready_at(bucket)
+        return now if found is None else found

@@ -138,31 +138,34 @@ class Outlet:
                 Tentative(self.stream, reader.number, bucket, guess.content, guess.closed, held, guess.coverage),
             )
 
-    def give_stable(self, contents: Sequence[Content], now: float, held: float = 0.0) -> Iterator[Effect]:
-        """The next buckets, final. `held`: how much later than usual the last of them is."""
-        for content in contents:
+    def give_stable(self, contents: Sequence[Content], now: float, held: Sequence[float] = ()) -> Iterator[Effect]:
+        """The next buckets, final. `held`: how much later than usual each of them is."""
+        for content, late in zip(contents, held or (0.0,) * len(contents), strict=True):
             bucket = self.frontier
             self.kept[bucket] = content
             self.guesses.pop(bucket, None)
-            self.usually_at[bucket] = now - held
+            self.usually_at[bucket] = now - late
             self.frontier += 1
             if bucket > self.newest:
                 self.newest = bucket
                 for address, reader in self.readers.items():
                     if reader.lane is Lane.FRESH and not content.lost:
-                        yield Send(address, Stable(self.stream, reader.number, bucket, (content,), held))
+                        yield Send(
+                            address, Stable(self.stream, reader.number, bucket, (content,), (late,) if late else ())
+                        )
         for address, reader in self.readers.items():
-            yield from self._send_stable(address, reader, now, held)
+            yield from self._send_stable(address, reader, now, new=True)
         yield from self._lose(len(self.kept) - self.settings.lost_beyond)
 
-    def _age(self, bucket: int, now: float) -> float:
-        """Of a bucket that is sent again: it is as old as it is, whoever missed it and why, or it would be late by what it took a reader
-        to come here. But what other inputs send again must have a chance to come with it. What an earlier life wrote down is
-        as old as anything."""
-        return min(now - self.usually_at.get(bucket, float("-inf")), self.settings.oldest)
+    def _age(self, bucket: int, now: float, new: bool) -> float:
+        """A bucket is as old as it is, whoever missed it and why, or it would be late by what it took a reader to come here. But if it is
+        sent again, or late beyond the bound, what other inputs give must have a chance to come with it. What an earlier life
+        wrote down is as old as anything."""
+        age = now - self.usually_at.get(bucket, float("-inf"))
+        return age if new and age < self.settings.bound else min(age, self.settings.oldest)
 
-    def _send_stable(self, address: str, reader: Reader, now: float, held: float | None = None) -> Iterator[Effect]:
-        """In order from the reader's position; only a confirmation where what it holds is final (D64). `held` if it is new."""
+    def _send_stable(self, address: str, reader: Reader, now: float, new: bool = False) -> Iterator[Effect]:
+        """In order from the reader's position; only a confirmation where what it holds is final (D64)."""
         if reader.lane is Lane.FRESH:
             return
         if reader.position < self.kept_from:
@@ -176,12 +179,9 @@ class Outlet:
             begin, said_by = reader.position, self._said_by(reader)
             end = min(self.frontier, begin + MOST_AT_ONCE)
             while reader.position < end and self._said_by(reader) is said_by:
-                # One message says one age.
-                if held is None and said_by is Stable and self._age(reader.position, now) != self._age(begin, now):
-                    break
                 reader.position += 1
-            took = self._age(begin, now) if held is None else held
             contents = tuple(self.kept[bucket] for bucket in range(begin, reader.position))
+            ages = tuple(self._age(bucket, now, new) for bucket in range(begin, reader.position))
             for bucket in range(begin, reader.position):
                 reader.sent.pop(bucket, None)
             if said_by is Gap:
@@ -189,7 +189,7 @@ class Outlet:
             elif said_by is Confirm:
                 yield Send(address, Confirm(self.stream, reader.number, begin, tuple(c.hash for c in contents)))
             else:
-                yield Send(address, Stable(self.stream, reader.number, begin, contents, took))
+                yield Send(address, Stable(self.stream, reader.number, begin, contents, ages if any(ages) else ()))
 
     def _said_by(self, reader: Reader) -> type[Stable | Confirm | Gap]:
         """The message that the next bucket of a reader goes in."""

@@ -156,14 +156,15 @@ class Port:
     def take_stable(self, message: Stable, now: float) -> Iterator[Effect]:
         if self.resuming:
             self.start_at(message.begin)
-        for bucket, content in enumerate(message.contents, message.begin):
+        helds = message.held or (0.0,) * len(message.contents)
+        for bucket, (content, held) in enumerate(zip(message.contents, helds, strict=True), message.begin):
             if bucket < self.frontier or bucket in self.stable:
                 yield self._again(bucket, content)
                 continue
             self.stable[bucket] = content
             self.furthest = max(self.furthest, bucket + 1)
             self.tentative.pop(bucket, None)
-            self._hear(bucket, now, message.held)
+            self._hear(bucket, now, held)
         self.heard = now
         self._advance()
 

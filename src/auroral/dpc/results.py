@@ -26,7 +26,7 @@ def given_out(union: SUnion, comparison: Comparison, job: Job, result: Evaluated
             union.fold.guess(state, job.began[stream], job.coverage[stream][-1])
         else:
             yield from union.fold.advance(state)
-    held = union.held(job.ready_at, now)
+    held = tuple(union.held(ready, now) for ready in job.ready_at[stream])
     if job.tentative:
         yield from _tentative(union, job, contents, now, held)
     else:
@@ -34,7 +34,7 @@ def given_out(union: SUnion, comparison: Comparison, job: Job, result: Evaluated
 
 
 def _stable(
-    union: SUnion, comparison: Comparison, contents: tuple[Content, ...], now: float, held: float
+    union: SUnion, comparison: Comparison, contents: tuple[Content, ...], now: float, held: tuple[float, ...]
 ) -> Iterator[Effect]:
     for bucket, content in enumerate(contents, union.outlet.frontier):
         yield from comparison.made(bucket, content.hash)
@@ -42,10 +42,12 @@ def _stable(
     yield from union.outlet.give_stable(contents, now, held)
 
 
-def _tentative(union: SUnion, job: Job, contents: tuple[Content, ...], now: float, held: float) -> Iterator[Effect]:
+def _tentative(
+    union: SUnion, job: Job, contents: tuple[Content, ...], now: float, helds: tuple[float, ...]
+) -> Iterator[Effect]:
     stream = union.spec.stream
     begin, end = job.ranges[stream]
-    for bucket, content, coverage in zip(range(begin, end), contents, job.coverage[stream], strict=True):
+    for bucket, content, coverage, held in zip(range(begin, end), contents, job.coverage[stream], helds, strict=True):
         if bucket < union.outlet.frontier:
             yield Report("stable before its tentative job ended", stream)
         else:
@@ -56,4 +58,4 @@ def _tentative(union: SUnion, job: Job, contents: tuple[Content, ...], now: floa
 def given_up(union: SUnion, comparison: Comparison, now: float) -> Iterator[Effect]:
     """D71: what can never be made stable is a gap for those behind it too."""
     while union.begun and union.gives_up:
-        yield from _stable(union, comparison, (LOST,), now, 0.0)
+        yield from _stable(union, comparison, (LOST,), now, (0.0,))

@@ -60,13 +60,13 @@ class Unsubscribe:
 
 @dataclass(frozen=True, slots=True)
 class Stable:
-    """Final contents of the buckets from `begin` on; `held` as in `Tentative`, of the first of them: the others came a bucket apart."""
+    """Final contents of the buckets from `begin` on; `held` as in `Tentative`, of each; empty where none was held back."""
 
     stream: str
     number: int
     begin: int
     contents: tuple[Content, ...]
-    held: float = 0.0
+    held: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
