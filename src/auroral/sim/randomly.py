@@ -69,7 +69,8 @@ def _with_bound(draw: Draw, scenario: Scenario) -> Settings:
     bound, depth = max(settings.bound, round(least, 1)), max(map(oracle.depth, scenario.outputs))
     if draw.random() < 0.04:
         return replace(settings, bound=float("inf"))
-    share = max(settings.detection, round(bound / depth, 2)) if draw.random() < 0.08 else None
+    # A job that fails is no reason to guess.
+    share = max(settings.detection + 4 * scenario.job, round(bound / depth, 2)) if draw.random() < 0.08 else None
     return replace(settings, bound=bound, share=share)
 
 
