@@ -15,7 +15,7 @@ from auroral.dpc.port import Port
 from auroral.dpc.refusing import refusals, strangers
 from auroral.dpc.settings import Settings
 from auroral.dpc.states import State
-from auroral.dpc.values import Ack, Confirm, Gap, Message, Ping, Pong, Stable, Tentative
+from auroral.dpc.values import Ack, Confirm, Gap, Message, Ping, Pong, Rewire, Rewired, Stable, Tentative
 
 
 @dataclass(slots=True)
@@ -70,6 +70,12 @@ class Client:
                 for stream, number in unknown.items():
                     if stream in self.ports:
                         yield from self.ports[stream].renew(sender, number, now)
+            case Rewire(number, wiring):
+                for stream, producers in wiring.inputs.items():
+                    yield from self.ports[stream].rewire(producers)
+                self.monitor.rewire(tuple(dict.fromkeys(p for ps in wiring.inputs.values() for p in ps)))
+                self.news = True
+                yield Send(sender, Rewired(number))
             case Stable() | Tentative() | Confirm() | Gap():
                 port = self.ports[message.stream]
                 yield from port.receive(sender, message, now)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from auroral.dpc.layout import Layout
 from auroral.dpc.values import Content, Message, Snapshot
 from auroral.dpc.versions import NO_CHANGE, Plan
 
@@ -42,6 +43,8 @@ class Started:
     """The versions of the query that a replica knew of, and what it promised. Unlike the rest it is never lost: a node that has no
     disk asks the catalog for it before it starts a core."""
     decided: Decide | None = None
+    layout: Layout | None = None
+    """What a catalog knew of who there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,15 @@ class Propose:
     """Somebody wants another version of the query."""
 
 
-Event = Started | Woken | Received | Disconnected | Evaluated | Failed | Logged | Propose
+@dataclass(frozen=True, slots=True)
+class MoveTo:
+    """Somebody wants a query to have these replicas instead of those that it has."""
+
+    query: str
+    replicas: tuple[str, ...]
+
+
+Event = Started | Woken | Received | Disconnected | Evaluated | Failed | Logged | Propose | MoveTo
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +168,21 @@ class Changed:
 
     version: int
     at: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeepLayout:
+    """To the catalog, before what follows is sent. Replicas that it says are running, and do not, are started with what it says of whom
+    they talk to, recovering; others are stopped."""
+
+    layout: Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """To whoever wanted it: the query runs where it was to go, by the layout of this number."""
+
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +260,8 @@ Effect = (
     | Cancel
     | Keep
     | KeepPlan
+    | KeepLayout
+    | Moved
     | Decide
     | SaveState
     | DropStates

@@ -21,6 +21,12 @@ class Monitor:
     frontiers: dict[str, int] = field(default_factory=dict)
     next_at: float = 0.0
 
+    def rewire(self, peers: tuple[str, ...]) -> None:
+        self.peers = peers
+        for gone in [peer for peer in self.pending if peer not in peers]:
+            del self.pending[gone]
+            self.offers.pop(gone, None)
+
     def due(self, now: float) -> tuple[str, ...]:
         """Whom to ask now. One that failed is asked on, or it could never be found again (the thesis' loop gives up)."""
         if now < self.next_at:

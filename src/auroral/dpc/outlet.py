@@ -86,6 +86,13 @@ class Outlet:
         """Where a reader that lost everything begins: with what may be asked of it."""
         return max(self.kept_from, self.needs.get(sender, self.kept_from))
 
+    def rewire(self, readers: tuple[str, ...]) -> None:
+        """These may read it, and no others."""
+        self.readers_expected = readers
+        for known in (self.readers, self.needs, self.reserves):
+            for gone in [reader for reader in known if reader not in readers]:
+                del known[gone]
+
     def unsubscribe(self, sender: str, message: Unsubscribe) -> None:
         if sender in self.readers and self.readers[sender].number == message.number:
             del self.readers[sender]

@@ -110,6 +110,14 @@ class Port:
         position = None if self.resuming else self.frontier
         return Send(producer, Subscribe(self.stream, self.last_number, lane, position, tentative, gaps))
 
+    def rewire(self, producers: tuple[str, ...]) -> Iterator[Effect]:
+        """These can be read from, and no others."""
+        for gone in [producer for producer in self.lanes if producer not in producers]:
+            yield Send(gone, Unsubscribe(self.stream, self.numbers[gone]))
+            self.disconnected(gone)
+        self.producers = producers
+        self.curr, self.bck = (f if f is not None and f.replica in producers else None for f in (self.curr, self.bck))
+
     def disconnected(self, producer: str) -> None:
         """The connection broke: what the producer sends from now on would lack what was lost."""
         self.numbers.pop(producer, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from auroral.dpc.divergence import Comparison
@@ -14,6 +14,7 @@ from auroral.dpc.events import (
     Event,
     Failed,
     Logged,
+    MoveTo,
     Propose,
     Received,
     Report,
@@ -23,6 +24,7 @@ from auroral.dpc.events import (
     Woken,
 )
 from auroral.dpc.jobs import Jobs
+from auroral.dpc.layout import Wiring
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet, acknowledged
 from auroral.dpc.port import Port
@@ -50,6 +52,8 @@ from auroral.dpc.values import (
     Prepare,
     Refuse,
     Release,
+    Rewire,
+    Rewired,
     Stable,
     Subscribe,
     Tentative,
@@ -107,8 +111,7 @@ class Replica:
             stream: Port(stream, producers, self.settings, sources[stream], self.recovering, not self.recovering)
             for stream, producers in inputs.items()
         }
-        producers = tuple(dict.fromkeys(producer for producers in inputs.values() for producer in producers))
-        self.monitor = Monitor((*producers, *self.spec.peers), self.settings)
+        self.monitor = Monitor(_talks_to(inputs, self.spec.peers), self.settings)
         self.unions = {stream: self._union(spec) for stream, spec in self.spec.outputs.items()}
         self.jobs = Jobs(self.unions, self.usual_job, self.versions)
         self.turns = Turns(Stagger(self.spec.name, self.spec.peers), self.jobs, self.monitor, self.settings)
@@ -175,7 +178,7 @@ class Replica:
                         outlet.restore(kept[stream])
             case Woken():
                 pass
-            case Logged() | Propose():
+            case Logged() | Propose() | MoveTo():
                 raise AssertionError("neither a source nor a catalog")
 
     def _receive(self, sender: str, message: Message, now: float) -> Iterator[Effect]:
@@ -197,6 +200,9 @@ class Replica:
                 yield from self.unions[message.stream].outlet.heard(sender, message, now)
             case Ask() | Grant() | Refuse() | Release():
                 yield from self.turns.heard(sender, message, now)
+            case Rewire(number, wiring):
+                yield from self._rewire(wiring)
+                yield Send(sender, Rewired(number))
             case Prepare() if self.recovering:
                 # It does not know yet how far its earlier lives came.
                 pass
@@ -214,6 +220,17 @@ class Replica:
                 yield from self.ports[message.stream].receive(sender, message, now)
                 if isinstance(message, Tentative):
                     yield from self._count_late(message)
+
+    def _rewire(self, wiring: Wiring) -> Iterator[Effect]:
+        self.spec = replace(self.spec, inputs=wiring.inputs, peers=wiring.peers)
+        for stream, producers in wiring.inputs.items():
+            yield from self.ports[stream].rewire(producers)
+        for stream, readers in wiring.readers.items():
+            self.unions[stream].outlet.rewire(readers)
+        self.monitor.rewire(_talks_to(wiring.inputs, wiring.peers))
+        self.turns.stagger.rewire(wiring.peers)
+        self.recovery.peers = wiring.peers
+        self.news = True
 
     def _hear_peer(self, peer: str, message: Ping) -> Iterator[Effect]:
         if not self.usual_job.times and message.job:
@@ -303,3 +320,7 @@ class Replica:
     def offer(self, stream: str, now: float) -> Offer:
         union = self.unions[stream]
         return Offer(union.state(now), self.turns.fresh, union.outlet.frontier, union.outlet.kept_from)
+
+
+def _talks_to(inputs: Mapping[str, tuple[str, ...]], peers: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*(producer for producers in inputs.values() for producer in producers), *peers)))

@@ -15,7 +15,7 @@ from auroral.dpc.refusing import refusals, strangers
 from auroral.dpc.settings import Settings
 from auroral.dpc.states import State
 from auroral.dpc.switching import Offer
-from auroral.dpc.values import Content, Message, Ping, Pong, Subscribe, Unsubscribe, Want
+from auroral.dpc.values import Content, Message, Ping, Pong, Rewire, Rewired, Subscribe, Unsubscribe, Want
 
 
 @dataclass(slots=True)
@@ -73,6 +73,9 @@ class Source:
                 yield from self.outlet.forget()
                 offer = Offer(State.STABLE, True, self.outlet.frontier, self.outlet.kept_from)
                 yield Send(sender, Pong({self.stream: offer}, unknown))
+            case Rewire(number, wiring):
+                self.outlet.rewire(wiring.readers[self.stream])
+                yield Send(sender, Rewired(number))
             case Subscribe() | Unsubscribe() | Want():
                 yield from self.outlet.heard(sender, message, now)
             case _:

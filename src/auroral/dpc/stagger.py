@@ -32,6 +32,15 @@ class Stagger:
     turn: int = 0
     number: int = 0
 
+    def rewire(self, peers: tuple[str, ...]) -> None:
+        """Nobody waits for one that is gone."""
+        self.peers = peers
+        self.promised = {peer: until for peer, until in self.promised.items() if peer in peers}
+        if self.granted is not None and self.granted[0] not in peers:
+            self.granted = None
+        if self.asked is not None and self.asked[0] not in peers:
+            self.asked = None
+
     def want(self, now: float, reached: Iterable[str]) -> Iterator[Send]:
         """Ask for a turn, or for a longer one; as often as one likes."""
         self.wanted = True

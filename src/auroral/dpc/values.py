@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from auroral.dpc.coverage import Coverage
+from auroral.dpc.layout import Wiring
 from auroral.dpc.switching import Lane, Offer
 
 
@@ -225,6 +226,19 @@ class Committed:
     version: int
 
 
+@dataclass(frozen=True, slots=True)
+class Rewire:
+    """Who there is to talk to from now on; of several, the one with the highest number holds."""
+
+    number: int
+    wiring: Wiring
+
+
+@dataclass(frozen=True, slots=True)
+class Rewired:
+    number: int
+
+
 Data = Stable | Tentative | Confirm | Gap
 Message = (
     Subscribe
@@ -244,4 +258,6 @@ Message = (
     | Withdraw
     | Commit
     | Committed
+    | Rewire
+    | Rewired
 )

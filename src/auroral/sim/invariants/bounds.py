@@ -83,9 +83,9 @@ def _any(times: list[float], begin: float, end: float) -> bool:
 
 def soon_without_failures(run: Run) -> Iterator[str]:
     """D77: lateness is counted from when a bucket usually comes, which is no later than the work on its way takes: a job for it, and on
-    each node one that it waits for and those of the node's other outputs."""
+    each node one that it waits for, and those of the node's outputs."""
     scenario, oracle = run.scenario, Oracle(run.scenario)
-    jobs = 1 + max(len(query.streams) for query in scenario.queries)
+    jobs = 2 + max(len(query.streams) for query in scenario.queries)
     slowest = max(scenario.skews.values(), default=0.01 * len(scenario.sources))
     for stream, usual in run.usual.items():
         longest = scenario.job + scenario.job_bucket * 10 + scenario.settings.hop

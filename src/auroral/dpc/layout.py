@@ -1,0 +1,95 @@
+"""Which replicas there are, and who talks to whom: all of it follows from the members of each query, and from a move under way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """Who a core talks to."""
+
+    inputs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The replicas that each input can be read from."""
+    readers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """All replicas of all who may read each output."""
+    peers: tuple[str, ...] = ()
+    """Other replicas of the same query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """What stays as it is: what queries read and give, where sources are given, what clients read."""
+
+    inputs: Mapping[str, tuple[str, ...]]
+    """By query."""
+    outputs: Mapping[str, tuple[str, ...]]
+    sources: Mapping[str, str]
+    """By stream, the core that gives it."""
+    clients: Mapping[str, tuple[str, ...]]
+
+    def query_of(self, stream: str) -> str:
+        return next(query for query, outputs in self.outputs.items() if stream in outputs)
+
+
+class Phase(IntEnum):
+    """Of a move. Each begins when all whom the one before concerns have said that they know of it."""
+
+    PREPARE = 1
+    """Who gives the inputs keeps what the new replicas will need."""
+    START = 2
+    """They run beside the old ones, and are mute until they are right."""
+    READ = 3
+    """They are read, and the old ones no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    members: Mapping[str, tuple[str, ...]]
+    """The replicas of each query; of the one that moves, those before."""
+    number: int = 0
+    """Later ones are higher."""
+    moving: str | None = None
+    after: tuple[str, ...] = ()
+    phase: Phase = Phase.PREPARE
+
+    def running(self, query: str) -> tuple[str, ...]:
+        return self._both(query) if query == self.moving and self.phase >= Phase.START else self.members[query]
+
+    def kept_for(self, query: str) -> tuple[str, ...]:
+        """Whose needs are kept by those that it reads from."""
+        return self._both(query) if query == self.moving else self.members[query]
+
+    def read_from(self, query: str) -> tuple[str, ...]:
+        return self.after if query == self.moving and self.phase is Phase.READ else self.members[query]
+
+    def _both(self, query: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self.members[query], *self.after)))
+
+    # Who talks to whom
+
+    def wirings(self, topology: Topology) -> dict[str, Wiring]:
+        """By core."""
+        found = {
+            core: Wiring(readers={stream: self._readers(topology, stream)}) for stream, core in topology.sources.items()
+        }
+        for query, inputs in topology.inputs.items():
+            read = {stream: self._producers(topology, stream) for stream in inputs}
+            readers = {stream: self._readers(topology, stream) for stream in topology.outputs[query]}
+            for core in self.running(query):
+                found[core] = Wiring(read, readers, tuple(peer for peer in self.running(query) if peer != core))
+        for client, streams in topology.clients.items():
+            found[client] = Wiring({stream: self._producers(topology, stream) for stream in streams})
+        return found
+
+    def _producers(self, topology: Topology, stream: str) -> tuple[str, ...]:
+        if stream in topology.sources:
+            return (topology.sources[stream],)
+        return self.read_from(topology.query_of(stream))
+
+    def _readers(self, topology: Topology, stream: str) -> tuple[str, ...]:
+        queries = [query for query, inputs in topology.inputs.items() if stream in inputs]
+        replicas = [core for query in queries for core in self.kept_for(query)]
+        return (*replicas, *(client for client, streams in topology.clients.items() if stream in streams))
