@@ -153,18 +153,22 @@ class Trial:
         if not faults and not least:
             # As many as are looked at to know when a bucket usually comes.
             return int(CALM / settings.bucket)
-        return int((last + max(QUIET, settings.bound + 10 * settings.bucket)) / settings.bucket)
+        return self._few(int((last + max(QUIET, settings.bound + 10 * settings.bucket)) / settings.bucket))
 
-    def scenario(self, rows: Rows, faults: tuple[Fault, ...] = (), seed: int = 0, least: float = 0.0) -> Scenario:
-        """At least so many seconds."""
-        first = self.first(rows)
-        given = {stream: by_bucket(rows.get(stream, ()), self.interval, first) for stream in self.calm.sources}
-        buckets = max(self.buckets(faults, least), *(bucket + 1 for cells in given.values() for bucket in cells))
+    def _few(self, buckets: int) -> int:
         if buckets > MOST_BUCKETS:
             raise CannotBeSimulated(
                 f"the rows and failures take {buckets:,} buckets of {self.calm.settings.bucket:g} s\n"
                 f"    allowed: up to {MOST_BUCKETS:,}\n    next: give less of the rows, or make the diagram's buckets longer"
             )
+        return buckets
+
+    def scenario(self, rows: Rows, faults: tuple[Fault, ...] = (), seed: int = 0, least: float = 0.0) -> Scenario:
+        """At least so many seconds."""
+        first = self.first(rows)
+        given = {stream: by_bucket(rows.get(stream, ()), self.interval, first) for stream in self.calm.sources}
+        last = max((bucket for cells in given.values() for bucket in cells), default=0)
+        buckets = max(self.buckets(faults, least), self._few(last + 1))
         return replace(
             self.calm,
             seed=seed,
