@@ -13,7 +13,6 @@ import pytest
 from auroral.cli import main
 from auroral.commands import simulate as command
 from auroral.dpc.sunion import SUnion
-from auroral.sim import campaign
 from auroral.sim.randomly import random_scenario
 from auroral.sim.scenario import Scenario
 
@@ -31,7 +30,6 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
         return replace(scenario, seconds=40.0, faults=tuple(fault for fault in scenario.faults if fault.at < 12))
 
     monkeypatch.setattr(command, "random_scenario", shortened)
-    monkeypatch.setattr(campaign, "random_scenario", shortened)
 
 
 def given(monkeypatch: pytest.MonkeyPatch, schedule: str) -> None:

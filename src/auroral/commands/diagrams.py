@@ -46,8 +46,10 @@ def read_source(file: str, stimes: Sequence[StimeChoice] = ()) -> Source:
         return Source(file, kind, problems=error.problems)
 
 
-def load_one(file: str, stimes: Sequence[StimeChoice], name: str | None = None) -> Loaded:
-    """The diagram of a file, which must have one, or one of that name."""
+def load_one(
+    file: str, stimes: Sequence[StimeChoice], name: str | None = None, chosen_by: str = "--diagram {name}"
+) -> Loaded:
+    """The diagram of a file, which must have one, or one of that name; `chosen_by` is how to say so."""
     source = read_source(file, stimes)
     if source.problems:
         raise DiagramError(source.problems)
@@ -68,9 +70,21 @@ def load_one(file: str, stimes: Sequence[StimeChoice], name: str | None = None) 
         raise WrongUse(
             f"{file} defines {len(names)} diagrams\n"
             f"    allowed: {', '.join(names)}\n"
-            f"    next: choose one, for example --diagram {names[0]}"
+            f"    next: choose one, for example {chosen_by.format(name=names[0])}"
         )
     return source.diagrams[0]
+
+
+def load_deployment(file: str) -> Deployment:
+    source = read_source(file)
+    if source.problems:
+        raise DiagramError(source.problems)
+    if source.deployment is None:
+        raise AuroralError(
+            f"{file} is a diagram: it says what queries are, not where they run\n"
+            "    allowed: a deployment, as XML with the root <deploy>\n    next: see examples/grid-deploy.xml"
+        )
+    return source.deployment
 
 
 def must_be_used(stimes: Iterable[StimeChoice], sources: Sequence[Source]) -> None:

@@ -115,11 +115,9 @@ def add_json(parser: ArgumentParser, what: str = "print JSON, for machines") -> 
 
 def add_streams(parser: ArgumentParser) -> None:
     """What a run reads and writes, and how sources treat it."""
-    _repeated(
+    add_input(
         parser,
-        "--input",
         "STREAM=PATH[@SPEED]",
-        parse_input,
         "rows of an input: *.csv, *.jsonl, *.parquet, a folder of Parquet files, or - for standard input. "
         "SPEED replays them at a multiple of their own pace (1x, 10x); without it, as fast as possible",
     )
@@ -132,12 +130,7 @@ def add_streams(parser: ArgumentParser) -> None:
     )
     add_stime(parser)
     add_functions(parser)
-    parser.add_argument(
-        "--bucket",
-        metavar="LENGTH",
-        type=parse_length,
-        help="the bucket interval, as 500ms; the diagram's own if left out",
-    )
+    add_bucket(parser)
     _repeated(
         parser,
         "--late",
@@ -157,6 +150,19 @@ def add_streams(parser: ArgumentParser) -> None:
     )
     add_master(parser)
     add_diagram(parser)
+
+
+def add_bucket(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--bucket",
+        metavar="LENGTH",
+        type=parse_length,
+        help="the bucket interval, as 500ms; the diagram's own if left out",
+    )
+
+
+def add_input(parser: ArgumentParser, metavar: str, help_text: str) -> None:
+    _repeated(parser, "--input", metavar, parse_input, help_text)
 
 
 def add_idle_after(parser: ArgumentParser) -> None:

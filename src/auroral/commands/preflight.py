@@ -43,8 +43,8 @@ def plan(args: Namespace) -> Plan:
     register_functions(args.functions)
     loaded = load_one(args.file, args.stime, args.diagram)
     diagram = loaded.diagram
-    inputs = _named("--input", [(spec.stream, spec) for spec in args.input], [i.stream for i in diagram.inputs])
-    outputs = _named("--output", args.output, [o.stream for o in diagram.outputs])
+    inputs = named("--input", [(spec.stream, spec) for spec in args.input], [i.stream for i in diagram.inputs])
+    outputs = named("--output", args.output, [o.stream for o in diagram.outputs])
     _all_inputs(diagram, inputs)
     checked = check(_changed(diagram, args)).runnable()
     inputs = {stream: replace(spec, stream=stream, path=absolute(spec.path)) for stream, spec in inputs.items()}
@@ -71,7 +71,7 @@ def checked_diagram(args: Namespace, name: str | None) -> tuple[Checked, tuple[P
     return checked, (*loaded.warnings, *checked.warnings)
 
 
-def _named(option: str, pairs: Sequence[tuple[str, T]], known: Sequence[str]) -> dict[str, T]:
+def named(option: str, pairs: Sequence[tuple[str, T]], known: Sequence[str]) -> dict[str, T]:
     """Values by the diagram's own names of streams; Borealis files write theirs in any case."""
     found = []
     for stream, value in pairs:
@@ -97,10 +97,10 @@ def _all_inputs(diagram: Diagram, inputs: Mapping[str, InputSpec]) -> None:
 def _changed(diagram: Diagram, args: Namespace) -> Diagram:
     """The diagram with what --bucket, --late, --delay and --idle-after say."""
     known = [given.stream for given in diagram.inputs]
-    late = _named("--late", args.late, known)
-    delay = _named("--delay", args.delay, known)
+    late = named("--late", args.late, known)
+    delay = named("--delay", args.delay, known)
     # A batch run has no such option: all of its input is there.
-    idle_after = _named("--idle-after", getattr(args, "idle_after", ()), known)
+    idle_after = named("--idle-after", getattr(args, "idle_after", ()), known)
     inputs = []
     for given in diagram.inputs:
         changed = replace(given, late=late.get(given.stream, given.late))

@@ -9,16 +9,17 @@ import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from auroral.commands.options import add_json
+from auroral.commands.options import add_bucket, add_functions, add_input, add_json, add_stime, parse_length
 from auroral.commands.terminal import FINE, WRONG_INPUT, WrongUse, columns, say, say_json
+from auroral.commands.trials import Asked, Trials
 from auroral.model.errors import AuroralError
-from auroral.sim.campaign import Summary, run_seeds, shortest
+from auroral.sim.campaign import Make, Summary, run_seeds, shortest
 from auroral.sim.faults import parse, text
 from auroral.sim.randomly import random_scenario
 from auroral.sim.scenario import Scenario
@@ -30,7 +31,8 @@ SUMMARY = "try a protocol under failures in virtual time and check every guarant
 EXAMPLE = """\
   auroral simulate dpc
   auroral simulate dpc --seeds 17 --trace trace.txt
-  auroral simulate dpc --seeds 17 --schedule failures.txt"""
+  auroral simulate dpc --seeds 17 --schedule failures.txt
+  auroral simulate dpc --seeds 0..19 --diagram examples/grid.xml --deploy examples/grid-deploy.xml"""
 
 SHORTENED = 3
 """So many failing seeds get their shortest schedule: each takes dozens of runs."""
@@ -45,7 +47,32 @@ def configure(parser: ArgumentParser) -> None:
         type=parse_seeds,
         default=range(300),
         help="which scenarios, as 0..299 or 17; 0..299 if left out. A seed decides the diagram, the replicas, the "
-        "settings and the failures",
+        "settings and the failures; with --diagram, the rows and the failures",
+    )
+    parser.add_argument(
+        "--diagram",
+        metavar="FILE",
+        help="try this diagram instead: Borealis XML, or a Python file that defines one, which is executed; FILE.py:NAME "
+        "where it defines several",
+    )
+    parser.add_argument(
+        "--deploy",
+        metavar="FILE",
+        help="a deployment (XML) that says on which nodes the queries of --diagram run; without it, all run on two nodes",
+    )
+    add_input(
+        parser,
+        "STREAM=PATH",
+        "rows of an input of --diagram: *.csv, *.jsonl, *.parquet or a folder of Parquet files; without it, rows are drawn from the seed",
+    )
+    add_stime(parser)
+    add_functions(parser)
+    add_bucket(parser)
+    parser.add_argument(
+        "--bound",
+        metavar="LENGTH",
+        type=parse_length,
+        help="X for --diagram, as 5s; the lowest availability of its outputs if left out, or else ten buckets",
     )
     parser.add_argument(
         "--schedule",
@@ -81,9 +108,10 @@ def run(args: Namespace) -> int:
         raise WrongUse(
             f"--trace is of one run, and there are {len(args.seeds)} seeds\n    next: choose one: --seeds 17"
         )
+    make = _make(args)
     summary, failed, began = Summary(), list[Outcome](), time.monotonic()
     with _progress(len(args.seeds), quiet=args.json) as advance:
-        for outcome in _outcomes(args):
+        for outcome in _outcomes(args, make):
             summary.add(outcome)
             failed += [outcome] if outcome.violations else []
             advance(summary)
@@ -93,7 +121,8 @@ def run(args: Namespace) -> int:
         "seconds": round(seconds, 1),
         "seeds_per_minute": round(60 * summary.seeds / seconds, 1),
     }
-    failures = [_failure(o, shorten=n < SHORTENED) for n, o in enumerate(sorted(failed, key=lambda o: o.scenario.seed))]
+    failed.sort(key=lambda outcome: outcome.scenario.seed)
+    failures = [_failure(outcome, args, make, shorten=n < SHORTENED) for n, outcome in enumerate(failed)]
     if args.json:
         say_json({**found, "failures": failures})
     else:
@@ -103,19 +132,46 @@ def run(args: Namespace) -> int:
     return WRONG_INPUT if failed else FINE
 
 
-def _outcomes(args: Namespace) -> Iterator[Outcome]:
-    if args.schedule is None and args.trace is None:
-        yield from run_seeds(args.seeds, args.processes)
-        return
+def _make(args: Namespace) -> Make:
+    """What makes the scenario of a seed."""
+    if args.diagram is None:
+        for option in ("deploy", "input", "stime", "functions", "bucket", "bound"):
+            if getattr(args, option) not in (None, []):
+                raise WrongUse(f"--{option} is about a diagram, and there is none\n    next: add --diagram FILE")
     schedule = None if args.schedule is None else _read(args.schedule)
-    for seed in args.seeds:
+    if args.diagram is not None:
+        return Trials(_asked(args, schedule))
+    return random_scenario if schedule is None else Scheduled(schedule)
+
+
+def _asked(args: Namespace, schedule: str | None = None) -> Asked:
+    return Asked(
+        args.diagram,
+        args.deploy,
+        tuple(args.input),
+        tuple(args.stime),
+        tuple(args.functions),
+        args.bucket,
+        args.bound,
+        schedule,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """A seed's diagram under these failures."""
+
+    schedule: str
+
+    def __call__(self, seed: int) -> Scenario:
         scenario = random_scenario(seed)
-        if schedule is not None:
-            scenario = replace(scenario, faults=parse(schedule, scenario.hosts))
-        if args.trace is None:
-            yield simulate(scenario)
-        else:
-            yield _traced(scenario, args.trace)
+        return replace(scenario, faults=parse(self.schedule, scenario.hosts))
+
+
+def _outcomes(args: Namespace, make: Make) -> Iterator[Outcome]:
+    if args.trace is None:
+        return run_seeds(args.seeds, args.processes, make)
+    return (_traced(make(seed), args.trace) for seed in args.seeds)
 
 
 def _read(file: str) -> str:
@@ -163,21 +219,17 @@ def _progress(total: int, *, quiet: bool) -> Iterator[Callable[[Summary], None]]
     yield line
 
 
-def _failure(outcome: Outcome, shorten: bool) -> dict[str, object]:
-    seed = outcome.scenario.seed
-    found: dict[str, object] = {
-        "seed": seed,
-        "violations": list(outcome.violations),
-        "schedule": text(outcome.scenario.faults),
-        "replay": f"auroral simulate dpc --seeds {seed}",
-    }
+def _failure(outcome: Outcome, args: Namespace, make: Make, shorten: bool) -> dict[str, object]:
+    seed, schedule = outcome.scenario.seed, text(outcome.scenario.faults)
+    replay = shlex.join(
+        ["auroral", "simulate", "dpc", "--seeds", str(seed), *(_asked(args).words if args.diagram is not None else ())]
+    )
+    found: dict[str, object] = {"seed": seed, "violations": list(outcome.violations), "schedule": schedule}
     if shorten:
-        least = shortest(outcome)
-        found |= {
-            "shortest": least,
-            "replay": f"echo {shlex.quote(least)} | auroral simulate dpc --seeds {seed} --schedule -",
-        }
-    return found
+        found["shortest"] = schedule = shortest(outcome, make)
+    if shorten or args.schedule is not None:
+        replay = f"echo {shlex.quote(schedule)} | {replay} --schedule -"
+    return {**found, "replay": replay}
 
 
 def _say_failure(failure: dict[str, object]) -> None:

@@ -34,9 +34,10 @@ class Mover:
     said_at: float = float("-inf")
 
     def handle(self, event: Event, now: float) -> list[Effect]:
-        return [*self._take(event), *self._step(now), WakeAt(now + AGAIN)]
+        self._take(event)
+        return [*self._step(now), WakeAt(now + AGAIN)]
 
-    def _take(self, event: Event) -> Iterator[Effect]:
+    def _take(self, event: Event) -> None:
         match event:
             case Started(layout=layout):
                 if layout is not None:

@@ -3,7 +3,8 @@
 `under_failures` tries a diagram of one's own; `auroral simulate dpc` tries the protocol itself.
 """
 
-from auroral.sim.diagrams import Answer, CannotBeSimulated, Tried, under_failures
+from auroral.sim.diagrams import Answer, Tried, under_failures
 from auroral.sim.faults import WrongSchedule
+from auroral.sim.fragments import CannotBeSimulated
 
 __all__ = ["under_failures", "Tried", "Answer", "CannotBeSimulated", "WrongSchedule"]

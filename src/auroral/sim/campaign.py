@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from auroral.sim.faults import text
 from auroral.sim.randomly import random_scenario
+from auroral.sim.scenario import Scenario
 from auroral.sim.simulate import Outcome, shrunk, simulate
+
+Make = Callable[[int], Scenario]
+"""The scenario of a seed. What makes it can be pickled."""
+
+_makes: list[Make] = [random_scenario]
+"""The last one counts; it is handed to each process of the pool once, since it may have files to read."""
+
+
+def _begin(make: Make) -> None:
+    _makes.append(make)
 
 
 def run_seed(seed: int) -> Outcome:
-    return simulate(random_scenario(seed))
+    """Without what was run: functions of a user's program cannot be sent to another process."""
+    outcome = simulate(_makes[-1](seed))
+    return replace(outcome, scenario=replace(outcome.scenario, queries=(), rows=None))
 
 
-def run_seeds(seeds: Iterable[int], processes: int) -> Iterator[Outcome]:
+def run_seeds(seeds: Iterable[int], processes: int, make: Make = random_scenario) -> Iterator[Outcome]:
     """As they end. Processes are started afresh: who calls may have threads, which a copy of the process would lack."""
     wanted = list(seeds)
     if processes == 1 or len(wanted) == 1:
-        yield from map(run_seed, wanted)
+        yield from (simulate(make(seed)) for seed in wanted)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(processes, len(wanted)), mp_context=context) as pool:
+    count = min(processes, len(wanted))
+    with ProcessPoolExecutor(count, mp_context=context, initializer=_begin, initargs=(make,)) as pool:
         try:
             for done in as_completed([pool.submit(run_seed, seed) for seed in wanted]):
                 yield done.result()
@@ -72,11 +86,12 @@ class Summary:
         }
 
 
-def shortest(outcome: Outcome) -> str:
+def shortest(outcome: Outcome, make: Make = random_scenario) -> str:
     """The shortest schedule that breaks one of the same guarantees."""
     broken = {violation.split(":")[0] for violation in outcome.violations}
 
-    def fails(scenario: Any) -> bool:
+    def fails(scenario: Scenario) -> bool:
         return bool(broken & {violation.split(":")[0] for violation in simulate(scenario).violations})
 
-    return text(shrunk(outcome.scenario, fails).faults)
+    whole = replace(make(outcome.scenario.seed), faults=outcome.scenario.faults)
+    return text(shrunk(whole, fails).faults)

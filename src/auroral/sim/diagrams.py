@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
-from itertools import product
 from typing import Any
 
-from auroral.dpc.events import Evaluate, Evaluated
-from auroral.dpc.settings import Settings
-from auroral.dpc.sunion import OutputSpec
+from auroral.dpc.settings import Settings, WrongSettings
 from auroral.dpc.values import Content
-from auroral.model.boxes.base import BoxClass
 from auroral.model.builder import DiagramBuilder, check
 from auroral.model.checking import Checked
+from auroral.model.deployment import Deployment
 from auroral.model.diagram import Diagram, Input
 from auroral.model.duration import Duration, microseconds
-from auroral.model.errors import AuroralError, DiagramError, unknown_name
+from auroral.model.errors import DiagramError, unknown_name
 from auroral.model.types import Kind
-from auroral.reference.evaluate import evaluate
+from auroral.model.xml import read_deployment
 from auroral.reference.rows import Row
-from auroral.sim.faults import parse
+from auroral.sim.faults import Fault, parse
+from auroral.sim.fragments import CannotBeSimulated, DiagramFragment, by_bucket, content, cut
+from auroral.sim.randomly import least_bound
 from auroral.sim.scenario import Scenario
-from auroral.sim.simulate import Outcome, judged, observed
+from auroral.sim.simulate import CALM, Outcome, judged, observed
 
-NODES = "n"
-"""Replicas run on hosts na, nb, and so on."""
 QUIET = 30.0
-"""Seconds after the last failure in which everything must have been corrected."""
+"""Seconds after the last failure in which everything must have been corrected; more where X and buckets are long."""
+MOST_BUCKETS = 20_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-class CannotBeSimulated(AuroralError):
-    """A diagram that the simulator cannot run."""
+Rows = Mapping[str, Sequence[Row]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,33 +72,25 @@ def under_failures(
     *,
     bound: Duration | None = None,
     replicas: int = 2,
+    deployment: Deployment | str | None = None,
     seed: int = 0,
 ) -> Tried:
     """Run the diagram over these rows of its inputs on so many nodes, while failures happen, and check every guarantee.
 
     `failures` are lines like `at 3s crash na`; hosts are the inputs, the nodes na, nb, ... and the client c. Seconds count from
     the first row's bucket. `bound` is X; if it is left out, the lowest availability of an output, or else ten buckets.
+
+    With a `deployment`, which may be the text of its file, queries run where it says: hosts are named after its replica sets, or
+    after the query of a node that is in none, with a letter behind.
     """
-    checked = check(diagram).runnable()
-    fragment, given = _fragment(checked, rows)
-    interval = checked.diagram.bucket / 1e6
-    availabilities = [o.availability for o in checked.diagram.outputs if o.availability is not None]
-    longest = microseconds(bound) if bound is not None else min(availabilities, default=10 * checked.diagram.bucket)
-    settings = Settings(bucket=interval, bound=longest / 1e6, ping_every=min(0.1, interval))
-    scenario = Scenario(seed, fragment.inputs, (fragment,), {NODES: replicas}, settings, 0.0, rows=given)
-    faults = parse(failures, scenario.hosts)
-    last = max((fault.at for fault in faults), default=0.0)
-    buckets = max(len(contents) for contents in given.values())
-    buckets = max(buckets, int((last + QUIET) / interval) if faults else 0)
-    padded = {
-        stream: (*contents, *(_content(()) for _ in range(buckets - len(contents))))
-        for stream, contents in given.items()
-    }
-    # Half a bucket more, so that the number of buckets is not a matter of rounding.
-    run = observed(replace(scenario, seconds=(buckets + 0.5) * interval, rows=padded, faults=faults))
-    outcome = judged(run)
+    if isinstance(deployment, str):
+        deployment = read_deployment(deployment)
+    trial = Trial.of(check(diagram), deployment, bound=bound, replicas=replicas)
+    given = _rows(trial.checked.diagram, rows)
+    run = observed(trial.scenario(given, parse(failures, trial.calm.hosts), seed))
+    outcome, first = judged(run), trial.first(given)
     answers = [
-        Answer(one.at, stream, fragment.begin(one.bucket), one.stable, fragment.dicts(stream, one.content))
+        Answer(one.at, stream, (first + one.bucket) * trial.interval, one.stable, trial.dicts(stream, one.content))
         for stream, all_ in run.deliveries.items()
         for one in all_
     ]
@@ -111,109 +98,129 @@ def under_failures(
 
 
 @dataclass(frozen=True, slots=True)
-class DiagramFragment:
-    """A whole diagram as what replicas compute."""
+class Trial:
+    """A diagram on its nodes, to be tried with any rows and failures."""
 
     checked: Checked
-    first: int
-    """The number of the first bucket since 1970; the protocol counts from there."""
-    name: str = NODES
+    fragments: tuple[DiagramFragment, ...]
+    calm: Scenario
+    """Who is there and with which settings, without rows and failures."""
 
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        return tuple(given.stream for given in self.checked.diagram.inputs)
-
-    @property
-    def streams(self) -> tuple[str, ...]:
-        return tuple(output.stream for output in self.checked.diagram.outputs)
-
-    @property
-    def outputs(self) -> tuple[OutputSpec, ...]:
-        return tuple(OutputSpec(s, self._reads(s), tuple(self._required(s)), ()) for s in self.streams)
-
-    def begin(self, bucket: int) -> int:
-        return (self.first + bucket) * self.checked.diagram.bucket
-
-    def _reads(self, stream: str) -> dict[str, int]:
-        """Inputs with their horizons in buckets: what boxes on the way read of the past adds up."""
-        made = self.checked.producer(stream)
-        if made is None:
-            return {stream: 1}
-        box, _ = made
-        back = -(-box.typed.past // self.checked.diagram.bucket)
-        found: dict[str, int] = {}
-        for read in box.box.inputs:
-            for name, horizon in self._reads(read).items():
-                found[name] = max(horizon + back, found.get(name, 0))
-        return found
-
-    def _required(self, stream: str) -> list[frozenset[str]]:
-        """Groups of inputs of each of which one must be there: all ports of a join, any one of a union."""
-        made = self.checked.producer(stream)
-        if made is None:
-            return [frozenset({stream})]
-        box, _ = made
-        ports = list(zip(box.box.inputs, box.typed.required, strict=True))
-        needed = [group for read, required in ports if required for group in self._required(read)]
-        if needed:
-            return list(dict.fromkeys(needed))
-        choices = product(*(self._required(read) for read, _ in ports))
-        return list(dict.fromkeys(frozenset[str]().union(*chosen) for chosen in choices))
-
-    def evaluate(self, asked: Evaluate) -> Evaluated:
-        sources = {
-            name: [row for _, content in sorted(asked.view.get(name, {}).items()) for row in content.rows]
-            for name in self.inputs
-        }
-        result = evaluate(self.checked, sources, self.begin(asked.end))
-        return Evaluated(asked.job, {stream: self._cut(result.streams[stream], asked) for stream in asked.outputs})
-
-    def _cut(self, rows: Iterable[Row], asked: Evaluate) -> tuple[Content, ...]:
-        found: dict[int, list[Row]] = {bucket: [] for bucket in range(asked.begin, asked.end)}
-        for row in rows:
-            bucket = row.stime // self.checked.diagram.bucket - self.first
-            if bucket in found:
-                found[bucket].append(row)
-        return tuple(_content(tuple(one)) for one in found.values())
-
-    def dicts(self, stream: str, content: Content) -> tuple[dict[str, Any], ...]:
-        names = self.checked.streams[stream].schema.names
-        return tuple(dict(zip(names, row.values, strict=True)) for row in content.rows)
-
-
-def _content(rows: tuple[Row, ...]) -> Content:
-    said = repr([(row.stime, row.values) for row in rows]).encode()
-    return Content(int.from_bytes(hashlib.blake2b(said, digest_size=8).digest()), len(rows), rows)
-
-
-def _fragment(
-    checked: Checked, rows: Mapping[str, Iterable[Mapping[str, Any]]]
-) -> tuple[DiagramFragment, dict[str, tuple[Content, ...]]]:
-    folds = [box.box.name for box in checked.boxes if box.typed.box_class is BoxClass.FOLD]
-    if folds:
-        raise CannotBeSimulated(
-            f"{', '.join(folds)} depends on all of the past\n    allowed: boxes with a horizon, as windows on stime\n"
-            "    next: leave it out of the simulation"
+    @classmethod
+    def of(
+        cls,
+        checked: Checked,
+        deployment: Deployment | None = None,
+        *,
+        bound: Duration | None = None,
+        replicas: int = 2,
+    ) -> Trial:
+        checked = checked.runnable()
+        fragments, client = cut(checked, deployment, replicas)
+        made = {stream for fragment in fragments for stream in fragment.streams}
+        sources = dict.fromkeys(stream for f in fragments for stream in f.inputs if stream not in made)
+        calm = Scenario(
+            0,
+            tuple(sources),
+            fragments,
+            {},
+            Settings(
+                bucket=(interval := checked.diagram.bucket / 1e6), bound=float("inf"), ping_every=min(0.1, interval)
+            ),
+            0.0,
+            asked_for=client,
+            nodes={fragment.name: fragment.hosts for fragment in fragments},
         )
-    inputs = {given.stream: given for given in checked.diagram.inputs}
+        _hosts_must_differ(calm)
+        asked = None if bound is None else microseconds(bound)
+        settings = replace(calm.settings, bound=_bound(checked.diagram, calm, asked))
+        return cls(checked, fragments, replace(calm, settings=settings))
+
+    @property
+    def interval(self) -> int:
+        return self.checked.diagram.bucket
+
+    def first(self, rows: Rows) -> int:
+        """The number of the first bucket that has rows, since 1970."""
+        numbers = [row.stime // self.interval for given in rows.values() for row in given]
+        if not numbers:
+            raise CannotBeSimulated("there are no rows\n    next: give some of at least one input")
+        return min(numbers)
+
+    def buckets(self, faults: Sequence[Fault], least: float = 0.0) -> int:
+        """How many it takes for so many seconds and these failures, and to correct everything."""
+        settings, last = self.calm.settings, max([least, *(fault.at for fault in faults)])
+        if not faults and not least:
+            # As many as are looked at to know when a bucket usually comes.
+            return int(CALM / settings.bucket)
+        return self._few(int((last + max(QUIET, settings.bound + 10 * settings.bucket)) / settings.bucket))
+
+    def _few(self, buckets: int) -> int:
+        if buckets > MOST_BUCKETS:
+            raise CannotBeSimulated(
+                f"the rows and failures take {buckets:,} buckets of {self.calm.settings.bucket:g} s\n"
+                f"    allowed: up to {MOST_BUCKETS:,}\n    next: give less of the rows, or make the diagram's buckets longer"
+            )
+        return buckets
+
+    def scenario(self, rows: Rows, faults: tuple[Fault, ...] = (), seed: int = 0, least: float = 0.0) -> Scenario:
+        """At least so many seconds."""
+        first = self.first(rows)
+        given = {stream: by_bucket(rows.get(stream, ()), self.interval, first) for stream in self.calm.sources}
+        last = max((bucket for cells in given.values() for bucket in cells), default=0)
+        buckets = max(self.buckets(faults, least), self._few(last + 1))
+        return replace(
+            self.calm,
+            seed=seed,
+            queries=tuple(replace(fragment, first=first) for fragment in self.fragments),
+            # Half a bucket more, so that the number of buckets is not a matter of rounding.
+            seconds=(buckets + 0.5) * self.calm.settings.bucket,
+            rows={s: tuple(content(cells.get(bucket, ())) for bucket in range(buckets)) for s, cells in given.items()},
+            faults=faults,
+        )
+
+    def dicts(self, stream: str, given: Content) -> tuple[dict[str, Any], ...]:
+        names = self.checked.streams[stream].schema.names
+        return tuple(dict(zip(names, row.values, strict=True)) for row in given.rows)
+
+
+def _hosts_must_differ(scenario: Scenario) -> None:
+    """And be such as a schedule can name."""
+    for source in scenario.sources:
+        if scenario.hosts.count(source) > 1 or re.search(r"[-\s>;#]", source):
+            others = ", ".join(host for host in scenario.hosts if host not in scenario.sources)
+            raise CannotBeSimulated(
+                f"input {source!r} cannot be named in a schedule\n"
+                f"    allowed: names without spaces, -, >, ; and #, and other than those of the other hosts: {others}\n"
+                "    next: give it another name"
+            )
+
+
+def _bound(diagram: Diagram, calm: Scenario, asked: int | None) -> float:
+    """X in seconds: what was asked for, or the lowest availability, or else ten buckets."""
+    least = max(least_bound(calm), 2 * calm.settings.detection)
+    said = [output.availability for output in diagram.outputs if output.availability is not None]
+    if asked is None and not said:
+        return max(10 * calm.settings.bucket, least + calm.settings.bucket)
+    bound = (asked if asked is not None else min(said)) / 1e6
+    if bound <= least:
+        raise WrongSettings(
+            f"the bound of {bound:g} s is too short: with buckets of {calm.settings.bucket:g} s a failure is noticed after "
+            f"{calm.settings.detection:g} s, and another replica must be read well before the bound\n"
+            f"    allowed: more than {least:g} s\n    next: a larger bound or availability, or shorter buckets"
+        )
+    return bound
+
+
+def _rows(diagram: Diagram, rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> Rows:
+    inputs = {given.stream: given for given in diagram.inputs}
     wrong = [unknown_name("input", name, tuple(inputs)) for name in rows if name not in inputs]
     if wrong:
         raise DiagramError(wrong)
-    read = {
-        stream: [_row(given, n, row) for n, row in enumerate(rows.get(stream, ()))] for stream, given in inputs.items()
+    return {
+        stream: [_row(inputs[stream], number, row) for number, row in enumerate(given)]
+        for stream, given in rows.items()
     }
-    interval = checked.diagram.bucket
-    numbers = [row.stime // interval for found in read.values() for row in found]
-    if not numbers:
-        raise CannotBeSimulated("there are no rows\n    next: give some of at least one input")
-    first, count = min(numbers), max(numbers) - min(numbers) + 1
-    given = {
-        stream: tuple(
-            _content(tuple(row for row in found if row.stime // interval - first == bucket)) for bucket in range(count)
-        )
-        for stream, found in read.items()
-    }
-    return DiagramFragment(checked, first), given
 
 
 def _row(given: Input, number: int, row: Mapping[str, Any]) -> Row:

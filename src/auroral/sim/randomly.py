@@ -19,6 +19,7 @@ LENGTHS = (0.2, 1.0, 3.0, 8.0, 20.0)
 UNFOLDED = (Kind.UNION, Kind.UNION, Kind.FILTER, Kind.WINDOW, Kind.JOIN)
 MOSTLY = Policy.PROCESS
 OTHERS = (Policy.DELAY, Policy.ADAPT, Policy.SUSPEND, Policy.PROCESS)
+MOST_TRIES = 1000
 Draw = random.Random
 
 
@@ -62,11 +63,16 @@ def _settings(draw: Draw, folds: bool) -> Settings:
     )
 
 
-def _with_bound(draw: Draw, scenario: Scenario) -> Settings:
+def least_bound(scenario: Scenario) -> float:
     """D43: what replicas set aside must leave time to notice a failure, or there is no way to keep the bound."""
-    settings, oracle = scenario.settings, Oracle(scenario)
-    least = settings.detection + settings.failover + max(map(oracle.set_aside, scenario.outputs)) + 0.5
-    bound, depth = max(settings.bound, round(least, 1)), max(map(oracle.depth, scenario.outputs))
+    settings = scenario.settings
+    work = max(map(Oracle(scenario).set_aside, scenario.outputs))
+    return round(settings.detection + settings.failover + work + 0.5, 1)
+
+
+def _with_bound(draw: Draw, scenario: Scenario) -> Settings:
+    settings, depth = scenario.settings, max(map(Oracle(scenario).depth, scenario.outputs))
+    bound = max(settings.bound, least_bound(scenario))
     if draw.random() < 0.04:
         return replace(settings, bound=float("inf"))
     # A job that fails is no reason to guess.
@@ -98,10 +104,12 @@ def _queries(draw: Draw, sources: tuple[str, ...]) -> tuple[Query, ...]:
 
 
 def random_faults(draw: Draw, scenario: Scenario) -> tuple[Fault, ...]:
-    """Five to twenty, each with its end; the same thing does not happen twice at once."""
+    """Five to twenty, each with its end; the same thing does not happen twice at once. Fewer, where there are too few hosts for more."""
     wanted, found = draw.randint(5, 20), list[Fault]()
     busy: dict[tuple[str, str], float] = {}
-    while _count(found) < wanted:
+    for _ in range(MOST_TRIES):
+        if _count(found) >= wanted:
+            break
         for begin, end in draw.choice(KINDS)(draw, scenario):
             free = all(busy.get(_what(begin, place), -1.0) < begin.at for place in begin.places)
             if free and begin.at < end.at:
@@ -211,7 +219,7 @@ def _depths(draw: Draw, scenario: Scenario) -> Pairs:
     """One after the other: a source, and then replicas that are ever nearer to the client."""
     begin, length = _when(draw, scenario)
     yield _pair(scenario, begin, length, "silence", draw.choice(scenario.sources))
-    for query in draw.sample(scenario.queries, 2):
+    for query in draw.sample(scenario.queries, min(2, len(scenario.queries))):
         begin += draw.uniform(0.3, 3.0)
         where = host(draw.choice(scenario.replica_names(query)))
         yield _pair(scenario, begin, length, draw.choice(("cut", "crash")), where)

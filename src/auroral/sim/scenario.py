@@ -54,6 +54,10 @@ class Scenario:
     """What the sources give, by bucket; drawn from the seed if left out."""
     durable: frozenset[str] = frozenset()
     """Queries whose replicas find what they kept when they come back; all others come back with nothing."""
+    asked_for: tuple[str, ...] | None = None
+    """What the client reads; the streams that no query reads, if left out."""
+    nodes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The hosts of a query's replicas, which other queries may have replicas on; if left out, hosts of its own named after it."""
 
     @property
     def buckets(self) -> int:
@@ -65,19 +69,23 @@ class Scenario:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Streams that no query reads."""
+        """Streams that the client reads."""
+        if self.asked_for is not None:
+            return self.asked_for
         read = {name for query in self.queries for name in query.inputs}
         return tuple(stream for query in self.queries for stream in query.streams if stream not in read)
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        return (*self.sources, *(host(name) for q in self.queries for name in self.replica_names(q)), CLIENT_HOST)
+        nodes = dict.fromkeys(host(name) for q in self.queries for name in self.replica_names(q))
+        return (*self.sources, *nodes, CLIENT_HOST)
 
     def query_of(self, stream: str) -> Fragment:
         return next(query for query in self.queries if stream in query.streams)
 
     def replica_names(self, query: Fragment) -> tuple[str, ...]:
-        return tuple(f"{query.name}@{query.name}{chr(ord('a') + i)}" for i in range(self.replicas[query.name]))
+        hosts = self.nodes.get(query.name) or named_after(query.name, self.replicas[query.name])
+        return tuple(f"{query.name}@{where}" for where in hosts)
 
     def names(self, stream: str) -> tuple[str, ...]:
         """The cores that give a stream."""
@@ -103,7 +111,7 @@ class Scenario:
         for query in self.queries:
             names = self.replica_names(query)
             found += [(host(a), host(b)) for a in names for b in names if a < b]
-        return list(dict.fromkeys(found))
+        return [(one, other) for one, other in dict.fromkeys(found) if one != other]
 
     def row_content(self, source: str, bucket: int) -> Content:
         if self.rows is not None:
@@ -119,6 +127,11 @@ class Scenario:
             asked = Evaluate(0, query.streams, 0, self.buckets, view, False)
             streams |= {stream: list(contents) for stream, contents in query.evaluate(asked).contents.items()}
         return streams
+
+
+def named_after(query: str, count: int) -> tuple[str, ...]:
+    """Names of hosts."""
+    return tuple(f"{query}{chr(ord('a') + i)}" for i in range(count))
 
 
 def host(core: str) -> str:
