@@ -11,6 +11,7 @@ from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.events import Report
 from auroral.dpc.settings import Policy
 from auroral.dpc.stagger import Stagger
+from auroral.sim.faults import Fault
 from auroral.sim.invariants import INVARIANTS
 from auroral.sim.record import Correction, Delivery, Run
 from auroral.sim.simulate import observed
@@ -70,6 +71,14 @@ def set_otherwise(run: Run, **settings: object) -> Run:
     return replace(run, stage=Stage(scenario))
 
 
+def moving(run: Run, change: Callable[[Stage], None]) -> Run:
+    """As if a replica had moved, and something had gone wrong at the end."""
+    scenario = replace(run.scenario, faults=(Fault(10.0, "move", ("q", "r")),))
+    stage = Stage(scenario)
+    change(stage)
+    return replace(run, stage=stage)
+
+
 def rows_read(run: Run, change: Callable[[tuple[int, int]], list[tuple[int, int]]]) -> Run:
     return replace(run, read={key: [n for one in read for n in change(one)] for key, read in run.read.items()})
 
@@ -120,6 +129,14 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
     "mute_until_right": [
         lambda run: changed(run, "spoke", frontier=run.spoke[0].expected - 2),
         lambda run: changed(run, "spoke", kept_from=run.spoke[0].asked_for + 1),
+    ],
+    "moves_end": [
+        lambda run: moving(
+            run, lambda stage: setattr(stage, "layout", replace(stage.layout, moving="u", after=("u@uz",)))
+        ),
+        lambda run: moving(run, lambda stage: stage.world.end("u@ua")),
+        lambda run: moving(run, lambda stage: setattr(stage.world.cores["client"].ports["w.out"], "producers", ())),
+        lambda run: moving(run, lambda stage: setattr(stage.world.cores["s@s"].outlet, "readers_expected", ())),
     ],
     "what_is_asked_for_is_kept": [
         lambda run: replace(run, reports=[(12.0, "u@ua", Report("asked for what is not kept", "u.out"))])

@@ -32,6 +32,8 @@ class Client:
     """Hashes of the tentative buckets that were delivered and not yet replaced."""
     correcting: set[str] = field(init=False, default_factory=set)
     """Streams of which some tentative buckets were corrected, and others are still to be."""
+    wired: int = field(init=False, default=0)
+    """The number of the layout that it was last told of."""
     news: bool = field(init=False, default=False)
     """Whether a replica that is read from said something new."""
 
@@ -70,7 +72,8 @@ class Client:
                 for stream, number in unknown.items():
                     if stream in self.ports:
                         yield from self.ports[stream].renew(sender, number, now)
-            case Rewire(number, wiring):
+            case Rewire(number, wiring) if number >= self.wired:
+                self.wired = number
                 for stream, producers in wiring.inputs.items():
                     yield from self.ports[stream].rewire(producers)
                 self.monitor.rewire(tuple(dict.fromkeys(p for ps in wiring.inputs.values() for p in ps)))

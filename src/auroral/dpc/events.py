@@ -99,10 +99,11 @@ class Propose:
 
 @dataclass(frozen=True, slots=True)
 class MoveTo:
-    """Somebody wants a query to have these replicas instead of those that it has."""
+    """Somebody wants a replica of a query to be elsewhere: `comes` is to take the place of `leaves`."""
 
     query: str
-    replicas: tuple[str, ...]
+    leaves: str
+    comes: str
 
 
 Event = Started | Woken | Received | Disconnected | Evaluated | Failed | Logged | Propose | MoveTo

@@ -35,7 +35,8 @@ class Topology:
 
 
 class Phase(IntEnum):
-    """Of a move. Each begins when all whom the one before concerns have said that they know of it."""
+    """Of a move. Each begins when all whom the one before concerns have said that they know of it; of the rest it is enough that they are
+    told."""
 
     PREPARE = 1
     """Who gives the inputs keeps what the new replicas will need."""
@@ -67,6 +68,14 @@ class Layout:
 
     def _both(self, query: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.members[query], *self.after)))
+
+    def concerned(self, topology: Topology) -> set[str]:
+        """Without whose knowledge something would be lost."""
+        if self.moving is None or self.phase is Phase.START:
+            return set()
+        if self.phase is Phase.PREPARE:
+            return {core for stream in topology.inputs[self.moving] for core in self._producers(topology, stream)}
+        return {core for stream in topology.outputs[self.moving] for core in self._readers(topology, stream)}
 
     # Who talks to whom
 

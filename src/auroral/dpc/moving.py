@@ -25,7 +25,7 @@ class Mover:
 
     topology: Topology
     layout: Layout
-    wanted: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    wanted: list[MoveTo] = field(default_factory=list)
     """Moves that wait for their turn."""
     untold: dict[str, Wiring] = field(default_factory=dict)
     """Who has still to say that it knows the layout."""
@@ -45,8 +45,8 @@ class Mover:
                 # Who knows of it may be told again.
                 self.untold = self.layout.wirings(self.topology)
                 self._await_new()
-            case MoveTo(query, replicas):
-                self.wanted.append((query, replicas))
+            case MoveTo():
+                self.wanted.append(event)
             case Received(sender, Rewired(number)):
                 if number == self.layout.number:
                     self.untold.pop(sender, None)
@@ -56,7 +56,7 @@ class Mover:
                 pass
 
     def _step(self, now: float) -> Iterator[Effect]:
-        while not self.untold and not self.not_right and (following := self._following()) is not None:
+        while not self._awaited and not self.not_right and (following := self._following()) is not None:
             ended = self.layout.moving is not None and following.moving is None
             yield from self._decide(following)
             if ended:
@@ -69,25 +69,39 @@ class Mover:
             for core in sorted(self.not_right):
                 yield Send(core, Ping({}, {}))
 
+    @property
+    def _awaited(self) -> set[str]:
+        return self.layout.concerned(self.topology) & self.untold.keys()
+
     def _following(self) -> Layout | None:
         layout, number = self.layout, self.layout.number + 1
         match layout.moving, layout.phase:
             case None, _:
-                if not self.wanted:
-                    return None
-                query, replicas = self.wanted.pop(0)
-                return replace(layout, number=number, moving=query, after=replicas, phase=Phase.PREPARE)
+                return self._next_move()
             case str(query), Phase.READ:
                 return Layout({**layout.members, query: layout.after}, number)
             case _, _:
                 return replace(layout, number=number, phase=Phase(layout.phase + 1))
+
+    def _next_move(self) -> Layout | None:
+        while self.wanted:
+            wanted = self.wanted.pop(0)
+            members = self.layout.members.get(wanted.query, ())
+            # It may have gone since it was asked for.
+            if wanted.leaves in members and wanted.comes not in members:
+                after = tuple(wanted.comes if member == wanted.leaves else member for member in members)
+                number = self.layout.number + 1
+                return Layout(self.layout.members, number, wanted.query, after, Phase.PREPARE)
+        return None
 
     def _decide(self, layout: Layout) -> Iterator[Effect]:
         before = self.layout.wirings(self.topology)
         self.layout = layout
         yield KeepLayout(layout)
         after = layout.wirings(self.topology)
-        self.untold = {core: wiring for core, wiring in after.items() if before.get(core) != wiring}
+        self.untold = {
+            core: wiring for core, wiring in after.items() if core in self.untold or before.get(core) != wiring
+        }
         self._await_new()
 
     def _await_new(self) -> None:

@@ -96,6 +96,8 @@ class Replica:
     jobs: Jobs = field(init=False)
     usual_job: Usual = field(init=False, default_factory=Usual)
     versions: Versions = field(init=False, default_factory=Versions)
+    wired: int = field(init=False, default=0)
+    """The number of the layout that it was last told of."""
     turns: Turns = field(init=False)
     recovery: Recovery = field(init=False)
 
@@ -200,7 +202,8 @@ class Replica:
                 yield from self.unions[message.stream].outlet.heard(sender, message, now)
             case Ask() | Grant() | Refuse() | Release():
                 yield from self.turns.heard(sender, message, now)
-            case Rewire(number, wiring):
+            case Rewire(number, wiring) if number >= self.wired:
+                self.wired = number
                 yield from self._rewire(wiring)
                 yield Send(sender, Rewired(number))
             case Prepare() if self.recovering:

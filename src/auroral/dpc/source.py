@@ -26,6 +26,8 @@ class Source:
     outlet: Outlet = field(init=False)
     paused: bool = field(init=False, default=False)
     """D72: whether nothing more can be kept."""
+    wired: int = field(init=False, default=0)
+    """The number of the layout that it was last told of."""
     born: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
@@ -73,7 +75,8 @@ class Source:
                 yield from self.outlet.forget()
                 offer = Offer(State.STABLE, True, self.outlet.frontier, self.outlet.kept_from)
                 yield Send(sender, Pong({self.stream: offer}, unknown))
-            case Rewire(number, wiring):
+            case Rewire(number, wiring) if number >= self.wired:
+                self.wired = number
                 self.outlet.rewire(wiring.readers[self.stream])
                 yield Send(sender, Rewired(number))
             case Subscribe() | Unsubscribe() | Want():

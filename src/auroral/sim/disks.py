@@ -11,6 +11,7 @@ from auroral.dpc.events import (
     DropStates,
     Effect,
     Keep,
+    KeepLayout,
     KeepPlan,
     Kept,
     Miss,
@@ -18,6 +19,7 @@ from auroral.dpc.events import (
     Started,
     Truncate,
 )
+from auroral.dpc.layout import Layout
 from auroral.dpc.values import Content, Snapshot
 from auroral.dpc.versions import Plan
 
@@ -31,6 +33,7 @@ class Disks:
     plans: dict[str, Plan] = field(default_factory=dict)
     """Never lost: the catalog has them too."""
     decisions: dict[str, Decide] = field(default_factory=dict)
+    layouts: dict[str, Layout] = field(default_factory=dict)
 
     def carry_out(self, core: str, effect: Effect) -> None:
         match effect:
@@ -51,6 +54,8 @@ class Disks:
                 self.begins[core, stream] = end
             case KeepPlan(plan):
                 self.plans[core] = plan
+            case KeepLayout(layout):
+                self.layouts[core] = layout
             case Decide():
                 self.decisions[core] = effect
             case SaveState(stream, snapshot):
@@ -63,7 +68,7 @@ class Disks:
 
     def started(self, core: str) -> Started:
         plan = self.plans.get(core, Plan())
-        return Started(self.of(core), self.states_of(core), plan, self.decisions.get(core))
+        return Started(self.of(core), self.states_of(core), plan, self.decisions.get(core), self.layouts.get(core))
 
     def lose(self, core: str) -> None:
         kept: dict[tuple[str, str], Any]

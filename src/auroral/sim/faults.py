@@ -31,6 +31,7 @@ VERBS: Mapping[str, Verb] = {
     "unplug": Verb("as crash, but nobody is told", 1, MANY, "restart"),
     "silence": Verb("a source logs nothing; what it missed comes when it resumes", 1, 1, "resume"),
     "open": Verb("a source goes on giving rows and closes no bucket", 1, 1, "close"),
+    "move": Verb("the replica on a host goes to another one, which may be new", 2, 2),
     "heal": Verb("ends cut", 1, 2, one_way=True),
     "rejoin": Verb("ends isolate", 1, MANY),
     "quicken": Verb("ends slow", 2, 2),
@@ -65,16 +66,23 @@ class Fault:
 
 def parse(text: str, places: Iterable[str] | None = None) -> tuple[Fault, ...]:
     """Lines, or parts between semicolons, like `at 3s cut n1-n3`; `#` begins a comment."""
-    known = None if places is None else set(places)
-    found = []
-    for number, line in enumerate(text.splitlines(), 1):
-        for part in line.split("#")[0].split(";"):
-            if part.strip():
-                found.append(_fault(part.strip(), number, known))
-    return tuple(sorted(found))
+    lines = [(number, part.strip()) for number, line in enumerate(text.splitlines(), 1) for part in _parts(line)]
+    found = [(number, _fault(part, number)) for number, part in lines if part]
+    if places is not None:
+        known = {*places, *(fault.places[1] for _, fault in found if fault.verb == "move")}
+        for number, fault in found:
+            if unknown := [place for place in fault.places if place not in known]:
+                raise WrongSchedule(
+                    f"line {number}: there is no {', '.join(unknown)}; there are {', '.join(sorted(known))}"
+                )
+    return tuple(sorted(fault for _, fault in found))
 
 
-def _fault(part: str, line: int, known: set[str] | None) -> Fault:
+def _parts(line: str) -> list[str]:
+    return line.split("#")[0].split(";")
+
+
+def _fault(part: str, line: int) -> Fault:
     match = _LINE.fullmatch(part)
     if match is None:
         raise WrongSchedule(f"line {line}: {part!r} is not like 'at 3s cut n1-n3'; allowed: {', '.join(VERBS)}")
@@ -90,11 +98,6 @@ def _fault(part: str, line: int, known: set[str] | None) -> Fault:
             (verb.least, verb.most), f"{verb.least} place{'s' * (verb.least > 1)}"
         )
         raise WrongSchedule(f"line {line}: {name} takes {allowed}, not {len(places)}")
-    unknown = [place for place in places if known is not None and place not in known]
-    if unknown:
-        raise WrongSchedule(
-            f"line {line}: there is no {', '.join(unknown)}; there are {', '.join(sorted(known or ()))}"
-        )
     return Fault(float(match["time"]), name, places, one_way)
 
 

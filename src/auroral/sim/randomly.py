@@ -9,7 +9,7 @@ from dataclasses import replace
 from auroral.dpc.settings import Policy, Settings, WhenFull
 from auroral.sim.faults import VERBS, Fault
 from auroral.sim.oracle import Oracle
-from auroral.sim.scenario import CLIENT_HOST, Scenario, host
+from auroral.sim.scenario import CATALOG_HOST, CLIENT_HOST, Scenario, host
 from auroral.sim.standin import Kind, Query
 
 QUIET = 30.0
@@ -184,6 +184,17 @@ def _open(draw: Draw, scenario: Scenario) -> Pairs:
     yield _pair(scenario, *_when(draw, scenario), "open", draw.choice(scenario.sources))
 
 
+def _move(draw: Draw, scenario: Scenario) -> Pairs:
+    """A replica to another host; often one that this concerns crashes meanwhile."""
+    query, (begin, _) = draw.choice(scenario.queries), _when(draw, scenario)
+    hosts = [host(name) for name in scenario.members(query)]
+    leaves, comes = draw.choice(hosts), f"{query.name}z"
+    yield _pair(scenario, begin, 1.0, "move", leaves, comes)
+    if draw.random() < 0.7:
+        concerned = draw.choice((*hosts, comes, CATALOG_HOST))
+        yield _pair(scenario, begin + draw.uniform(0, 3), draw.uniform(0.5, 5.0), "crash", concerned)
+
+
 def _flapping(draw: Draw, scenario: Scenario) -> Pairs:
     places, (begin, _) = draw.choice(scenario.links), _when(draw, scenario)
     for _ in range(draw.randint(3, 5)):
@@ -236,6 +247,7 @@ KINDS: tuple[Callable[[Draw, Scenario], Pairs], ...] = (
     _silence,
     _silence,
     _open,
+    _move,
     _flapping,
     _rotation,
     _partition,

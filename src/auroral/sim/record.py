@@ -163,6 +163,7 @@ class Recorder:
         peers = [scenario.replica_names(query) for query in scenario.queries]
         self.pairs += tuple((a, b) for names in peers for a in names for b in names if a < b)
         self.run.stage.seen = self.after
+        self.run.stage.came = self._came
         self.run.stage.world.watchers.append(self.watch)
         self.run.stage.world.observers.append(self._ended)
         self.run.stage.world.at(0.0, self._look_again)
@@ -258,10 +259,12 @@ class Recorder:
                 if {host(pair[0]), host(pair[1])} == set(fault.places):
                     self.since[pair] = self.run.stage.world.now
         self.look()
-        if fault.verb == "restart":
-            for name, core in self.run.stage.world.cores.items():
-                if isinstance(core, Replica) and host(name) in fault.places and core.recovering:
-                    self.came_back.setdefault((name, self._life(name)), self._could_be(name, core))
+
+    def _came(self, name: str) -> None:
+        self.look()
+        core = self.run.stage.world.cores[name]
+        assert isinstance(core, Replica)
+        self.came_back[name, self._life(name)] = self._could_be(name, core)
 
     def _could_be(self, name: str, core: Replica) -> dict[str, int]:
         """How far the inputs of each output are, at the replicas that it reaches now."""
@@ -299,7 +302,7 @@ class Recorder:
             for name, core in cores.items()
             if isinstance(core, Replica) and core.recovering and now < world.started[name] + MUTE
         )
-        living = {name: world.started[name] + (MUTE if world.starts[name] > 1 else 0.0) for name in cores}
+        living = {name: world.started[name] + (MUTE if world.started[name] > 0 else 0.0) for name in cores}
         moment = Moment(now, dict(self.since), living, dict(self.giving), dict(self.closing), mute, {}, {})
         for name, core in cores.items():
             _add(moment, name, core)

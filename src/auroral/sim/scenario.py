@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from auroral.dpc.events import Evaluate, Evaluated
+from auroral.dpc.layout import Layout, Topology
 from auroral.dpc.settings import Settings
 from auroral.dpc.sunion import OutputSpec
 from auroral.dpc.values import Content
@@ -15,6 +16,7 @@ from auroral.sim.faults import Fault
 from auroral.sim.standin import content, fingerprint
 
 CLIENT, CLIENT_HOST = "client", "c"
+CATALOG, CATALOG_HOST = "catalog@k", "k"
 
 
 class Fragment(Protocol):
@@ -78,14 +80,42 @@ class Scenario:
     @property
     def hosts(self) -> tuple[str, ...]:
         nodes = dict.fromkeys(host(name) for q in self.queries for name in self.replica_names(q))
-        return (*self.sources, *nodes, CLIENT_HOST)
+        return (*self.sources, *nodes, CLIENT_HOST, *([CATALOG_HOST] if self.moves else []))
+
+    @property
+    def moves(self) -> list[Fault]:
+        return [fault for fault in self.faults if fault.verb == "move"]
 
     def query_of(self, stream: str) -> Fragment:
         return next(query for query in self.queries if stream in query.streams)
 
-    def replica_names(self, query: Fragment) -> tuple[str, ...]:
+    def members(self, query: Fragment) -> tuple[str, ...]:
+        """The replicas that it begins with."""
         hosts = self.nodes.get(query.name) or named_after(query.name, self.replicas[query.name])
         return tuple(f"{query.name}@{where}" for where in hosts)
+
+    def replica_names(self, query: Fragment) -> tuple[str, ...]:
+        """All that it ever has."""
+        found = dict.fromkeys(self.members(query))
+        for move in self.moves:
+            leaves, comes = (f"{query.name}@{where}" for where in move.places)
+            if leaves in found:
+                found[comes] = None
+        return tuple(found)
+
+    @property
+    def topology(self) -> Topology:
+        return Topology(
+            {query.name: query.inputs for query in self.queries},
+            {query.name: query.streams for query in self.queries},
+            {source: self.names(source)[0] for source in self.sources},
+            {CLIENT: self.outputs},
+        )
+
+    @property
+    def layout(self) -> Layout:
+        """That it begins with."""
+        return Layout({query.name: self.members(query) for query in self.queries})
 
     def names(self, stream: str) -> tuple[str, ...]:
         """The cores that give a stream."""

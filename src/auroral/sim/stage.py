@@ -8,13 +8,15 @@ from functools import partial
 
 from auroral.dpc.client import Client
 from auroral.dpc.coverage import Level
-from auroral.dpc.events import Effect, Evaluate, Evaluated, Keep, Logged, Pause
+from auroral.dpc.events import Effect, Evaluate, Evaluated, Keep, KeepLayout, Logged, MoveTo, Pause
+from auroral.dpc.layout import Layout, Wiring
+from auroral.dpc.moving import Mover
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.source import Source
 from auroral.dpc.values import Content
 from auroral.sim.faults import Fault, WrongSchedule
 from auroral.sim.lineage import Lineage
-from auroral.sim.scenario import CLIENT, CLIENT_HOST, Fragment, Scenario, host
+from auroral.sim.scenario import CATALOG, CATALOG_HOST, CLIENT, CLIENT_HOST, Fragment, Scenario, host
 from auroral.sim.standin import content
 from auroral.sim.world import World
 
@@ -33,22 +35,32 @@ class Stage:
     """Sources that give rows and do not close buckets."""
     queries: dict[str, Fragment] = field(default_factory=dict)
     """By core."""
+    layout: Layout = field(init=False)
+    """As the catalog wrote it down last."""
+    down: set[str] = field(default_factory=set)
+    """Hosts."""
     lineage: Lineage = field(init=False)
     seen: Callable[[Fault], None] | None = None
     """Called after each fault."""
+    came: Callable[[str], None] | None = None
+    """Called when a replica begins with nothing, or comes back."""
 
     def __post_init__(self) -> None:
         scenario = self.scenario
         self.queries = {name: query for query in scenario.queries for name in scenario.replica_names(query)}
+        self.layout = scenario.layout
         self.lineage = Lineage({stream: scenario.computed_from(stream) for stream in scenario.streams})
         self.world = World(scenario.seed, self.evaluate, self._job_seconds, scenario.failing_jobs)
-        self.world.watchers.append(self._pause)
+        self.world.watchers += [self._pause, self._place]
         for source in scenario.sources:
             self.unsaid[source] = []
             self._start_source(source)
-        for name in self.queries:
-            self.world.start(name, self._replica(name), host(name))
+        for query in scenario.queries:
+            for name in self.layout.running(query.name):
+                self.world.start(name, self._replica(name), host(name))
         self.world.start(CLIENT, self._client(), CLIENT_HOST)
+        if scenario.moves:
+            self._start_catalog()
         for position, source in enumerate(scenario.sources):
             late = scenario.skews.get(source, 0.01 * position)
             for bucket in range(scenario.buckets):
@@ -73,21 +85,52 @@ class Stage:
         return scenario.job + scenario.job_bucket * (job.end - job.begin) + scenario.job_row * rows
 
     def _start_source(self, stream: str) -> None:
-        core = Source(stream, self.scenario.readers(stream), self.scenario.settings)
-        self.world.start(self.scenario.names(stream)[0], core, stream)
+        name = self.scenario.names(stream)[0]
+        self.world.start(name, Source(stream, self._wiring(name).readers[stream], self.scenario.settings), stream)
+
+    def _start_catalog(self) -> None:
+        self.world.start(CATALOG, Mover(self.scenario.topology, self.scenario.layout), CATALOG_HOST)
+
+    def _wiring(self, core: str) -> Wiring:
+        return self.layout.wirings(self.scenario.topology)[core]
 
     def _replica(self, name: str, recovering: bool = False) -> Replica:
-        scenario, query = self.scenario, self.queries[name]
-        inputs = {stream: scenario.names(stream) for stream in query.inputs}
-        outputs = {output.stream: replace(output, readers=scenario.readers(output.stream)) for output in query.outputs}
+        scenario, query, wiring = self.scenario, self.queries[name], self._wiring(name)
+        outputs = {output.stream: replace(output, readers=wiring.readers[output.stream]) for output in query.outputs}
         sources = {stream: scenario.computed_from(stream) for stream in query.inputs}
-        peers = tuple(other for other in scenario.replica_names(query) if other != name)
         durable = query.name in scenario.durable
-        return Replica(ReplicaSpec(name, inputs, sources, outputs, peers, durable), scenario.settings, recovering)
+        spec = ReplicaSpec(name, wiring.inputs, sources, outputs, wiring.peers, durable)
+        return Replica(spec, scenario.settings, recovering)
 
     def _client(self) -> Client:
-        streams = {stream: self.scenario.names(stream) for stream in self.scenario.outputs}
-        return Client(CLIENT, streams, self.scenario.settings)
+        return Client(CLIENT, self._wiring(CLIENT).inputs, self.scenario.settings)
+
+    # Moves
+
+    def _place(self, now: float, core: str, effect: Effect) -> None:
+        if isinstance(effect, KeepLayout):
+            self.layout = effect.layout
+            self.world.at(now, self._start_and_stop)
+
+    def _start_and_stop(self) -> None:
+        running = {name for query in self.scenario.queries for name in self.layout.running(query.name)}
+        for name in self.queries:
+            if name in running and name not in self.world.cores and host(name) not in self.down:
+                self._come_back(name)
+            elif name not in running and name in self.world.cores:
+                self.world.end(name)
+
+    def _come_back(self, name: str) -> None:
+        if self.queries[name].name not in self.scenario.durable:
+            self.world.disks.lose(name)
+        self.world.start(name, self._replica(name, recovering=True), host(name))
+        if self.came is not None:
+            self.came(name)
+
+    def _move(self, leaves: str, comes: str) -> None:
+        for query in self.scenario.queries:
+            if f"{query.name}@{leaves}" in self.scenario.replica_names(query):
+                self.world.tell(CATALOG, MoveTo(query.name, f"{query.name}@{leaves}", f"{query.name}@{comes}"))
 
     # Sources
 
@@ -147,7 +190,10 @@ class Stage:
                 network.reset(*places)
             case "crash" | "unplug":
                 for place in places:
+                    self.down.add(place)
                     self.world.crash(place, told=fault.verb == "crash")
+            case "move":
+                self._move(*places)
             case "restart":
                 for place in places:
                     self._restart(place)
@@ -163,6 +209,7 @@ class Stage:
 
     def _restart(self, where: str) -> None:
         cores = self.world.cores
+        self.down.discard(where)
         if where in self.scenario.sources:
             if self.scenario.names(where)[0] not in cores:
                 self._start_source(where)
@@ -170,9 +217,8 @@ class Stage:
         elif where == CLIENT_HOST:
             if CLIENT not in cores:
                 self.world.start(CLIENT, self._client(), CLIENT_HOST)
+        elif where == CATALOG_HOST:
+            if CATALOG not in cores:
+                self._start_catalog()
         else:
-            for name in self.queries:
-                if host(name) == where and name not in cores:
-                    if self.queries[name].name not in self.scenario.durable:
-                        self.world.disks.lose(name)
-                    self.world.start(name, self._replica(name, recovering=True), where)
+            self._start_and_stop()

@@ -102,9 +102,12 @@ class World:
 
     def crash(self, host: str, told: bool) -> None:
         for name in [name for name, where in self.hosts.items() if where == host and name in self.cores]:
-            del self.cores[name]
-            del self.lives[name]
-            self.network.died(name, told)
+            self.end(name, told)
+
+    def end(self, name: str, told: bool = True) -> None:
+        del self.cores[name]
+        del self.lives[name]
+        self.network.died(name, told)
 
     def tell(self, name: str, event: Event) -> None:
         core = self.cores.get(name)

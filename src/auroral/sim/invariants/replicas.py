@@ -5,7 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from auroral.dpc.client import Client
+from auroral.dpc.replica import Replica
 from auroral.dpc.settings import UNLIMITED
+from auroral.dpc.source import Source
 from auroral.sim.record import Moment, Run
 from auroral.sim.scenario import Scenario
 
@@ -82,3 +85,31 @@ def _together_since(moment: Moment, one: str, other: str) -> float | None:
     """Since when both have been there, and reached each other."""
     link = moment.living.get(one) if one == other else moment.links.get((min(one, other), max(one, other)))
     return None if link is None else max(link, moment.living[one], moment.living[other])
+
+
+def moves_end(run: Run) -> Iterator[str]:
+    """X9, L55: a query that moved has exactly the replicas that it was to have, everyone knows of them, and nobody of others."""
+    stage = run.stage
+    if not run.scenario.moves:
+        return
+    if stage.layout.moving is not None:
+        yield f"{stage.layout.moving} is still to move to {', '.join(stage.layout.after)}"
+    wirings = stage.layout.wirings(run.scenario.topology)
+    for name in stage.queries:
+        if (name in wirings) is not (name in stage.world.cores):
+            yield f"{name} is {'not ' * (name in wirings)}running"
+    for name, core in stage.world.cores.items():
+        if isinstance(core, Replica | Client):
+            for stream, port in core.ports.items():
+                if port.producers != wirings[name].inputs[stream]:
+                    yield f"{name} reads {stream} from {port.producers}, not from {wirings[name].inputs[stream]}"
+        outlets = (
+            core.outlets
+            if isinstance(core, Replica)
+            else {core.stream: core.outlet}
+            if isinstance(core, Source)
+            else {}
+        )
+        for stream, outlet in outlets.items():
+            if outlet.readers_expected != wirings[name].readers[stream]:
+                yield f"{name} gives {stream} to {outlet.readers_expected}, not to {wirings[name].readers[stream]}"

@@ -1,0 +1,46 @@
+"""Replicas go to other hosts while things fail: every guarantee holds, and everyone ends with those that are there (X9, L55)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from auroral.sim.faults import parse
+from auroral.sim.simulate import simulate
+from sim.scenarios import chain, folded
+
+pytestmark = pytest.mark.slow
+
+SCHEDULES = {
+    "no failure": "at 10s move fa-fc",
+    "the first of a chain": "at 10s move ua-uc",
+    "the last of a chain": "at 10s move wa-wc",
+    "one after the other": "at 10s move wa-wc; at 10.2s move wb-wd; at 11s move fa-fc",
+    "the new one crashes": "at 10s move fa-fc; at 10.7s crash fc; at 14s restart fc",
+    "the old one crashes": "at 10s move fa-fc; at 10.3s crash fa; at 20s restart fa",
+    "the other one crashes": "at 10s move fa-fc; at 10.3s crash fb; at 16s restart fb",
+    "a dead one is left": "at 10s crash fa; at 11s move fa-fc; at 20s restart fa",
+    "all are dead": "at 10s crash wa-wb; at 10.5s move wa-wc; at 20s restart wa-wb",
+    "one before it is away": "at 9s crash ua; at 10s move fa-fc; at 16s restart ua",
+    "one behind it is away": "at 9s crash wa; at 10s move fa-fc; at 16s restart wa",
+    "the client is away": "at 9s crash c; at 10s move wa-wc; at 16s restart c",
+    "the catalog crashes": "at 10s move ua-uc; at 10.2s crash k; at 13s restart k",
+    "the catalog is cut off": "at 10s move fa-fc; at 10.1s cut k; at 15s heal k",
+    "an input is away": "at 8s silence t; at 10s move fb-fc; at 20s resume t",
+    "the new one is cut off once it is read": "at 10s move wa-wc; at 12.5s cut wc; at 18s heal wc",
+}
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_a_replica_moves(name):
+    scenario = replace(chain("", seconds=45), faults=parse(SCHEDULES[name]))
+    outcome = simulate(scenario)
+    assert not outcome.violations, str(outcome)
+    assert name == "an input is away" or not outcome.tentative, "nobody notices"
+
+
+def test_a_fold_takes_its_state_along():
+    scenario = replace(folded("", seconds=45, durable="g"), faults=parse("at 12s move ga-gc; at 20s move gb-gd"))
+    outcome = simulate(scenario)
+    assert (outcome.violations, outcome.tentative) == ((), 0), str(outcome)
