@@ -44,7 +44,8 @@ class Recovery:
             # Whatever another output still waits for.
             if not union.begun and not any(port.resuming for port in union.ports.values()):
                 yield from self._begin(stream, now)
-        self.done = all(union.begun and self._caught_up(union) for union in self.unions.values())
+        caught_up = all(union.begun and self._caught_up(union) for union in self.unions.values())
+        self.done = caught_up and (self._waited(now) or self._all_heard)
 
     # Where to begin
 
@@ -87,8 +88,17 @@ class Recovery:
         return bool(reached) and all(offer.kept_from > port.frontier for offer in reached)
 
     def _nobody_to_ask(self, port: Port, now: float) -> bool:
-        waited = now > self.born + self.settings.detection
-        return waited and not any(p in self.monitor.offers and self.monitor.reached(p) for p in port.producers)
+        asked = any(p in self.monitor.offers and self.monitor.reached(p) for p in port.producers)
+        return self._waited(now) and not asked
+
+    def _waited(self, now: float) -> bool:
+        """Whether whoever has not answered by now is away."""
+        return now > self.born + self.settings.detection
+
+    @property
+    def _all_heard(self) -> bool:
+        """One that has not answered yet may be further than the others."""
+        return all(producer in self.monitor.offers for port in self.ports.values() for producer in port.producers)
 
     def _begin_without(self, port: Port) -> None:
         """An input that nobody gives would keep it mute for as long as that lasts: begin with what readers may ask for, if all of them
