@@ -219,3 +219,32 @@ def test_a_job_from_before_it_began_again_is_nothing():
     found.handle(Woken(), 0.35)
     assert Report("begun again before its job ended", "o") in done(found, job, 0.4)
     assert found.outlets["o"].frontier == 8 and found.unions["o"].fold.stable == state(8)
+
+
+def test_a_guess_that_is_not_ahead_of_what_is_stable_is_nothing():
+    found = fold(10)
+    found.guess(state(10), 10, NOTHING)
+    assert found.chain is None
+    found.guess(state(11), 10, NOTHING)
+    assert (found.chain, found.began(11), found.began(10)) == (state(11), 10, 10)
+    list(found.advance(state(11)))
+    assert found.chain is None
+
+
+def test_a_chain_is_built_anew_where_that_takes_no_more_buckets_than_so_many():
+    found = fold(10)
+    found.guess(state(14), 10, Coverage.of(["x"], 12, Level.PARTIAL))
+    assert (found.start(14), found.began(14)) == (state(14), 10), "nothing was corrected"
+    list(found.advance(state(11)))
+    assert (found.start(19), found.began(19), found.covered(19)) == (state(11), 11, NOTHING)
+    assert (found.start(20), found.began(20)) == (state(14), 10)
+
+
+def test_snapshots_are_kept_from_the_last_one_before_the_need_on():
+    found = fold(4, 8, 12)
+    assert [one.bucket for one in found.kept] == [0, 4, 8, 12]
+    assert list(found.forget(3)) == [] and list(found.forget(8)) == [DropStates("o", 8)]
+    assert [one.bucket for one in found.kept] == [8, 12]
+    found.guess(state(14), 12, NOTHING)
+    found.begin(state(9))
+    assert (found.stable, found.kept, found.chain) == (state(9), [state(9)], None)

@@ -76,3 +76,18 @@ def test_without_a_bound_nothing_is_ever_tentative():
     found = Replica(replica().spec, settings)
     found.ports["s"].origin[0] = found.ports["s"].arrived[0] = float("-inf")
     assert found.unions["o"].tentative_range(1e9) is None
+
+
+def test_what_is_usual_is_the_median_and_the_highest_of_the_last_hundred():
+    usual = Usual()
+    assert (usual.value, usual.highest) == (0.0, 0.0)
+    for seconds in (3.0, 1.0, 2.0):
+        usual.learn(seconds)
+    assert (usual.value, usual.highest) == (2.0, 3.0)
+    usual, found = Usual(), {}
+    for seconds in range(1, 120):
+        usual.learn(float(seconds))
+        found[seconds] = (usual.value, usual.highest, len(usual.times))
+    assert found[9] == (5.0, 9.0, 9)
+    assert found[10] == (6.0, 9.0, 10), "of ten or more the longest is no measure"
+    assert found[119] == (70.0, 118.0, 100)
