@@ -248,3 +248,25 @@ def test_snapshots_are_kept_from_the_last_one_before_the_need_on():
     found.guess(state(14), 12, NOTHING)
     found.begin(state(9))
     assert (found.stable, found.kept, found.chain) == (state(9), [state(9)], None)
+
+
+def test_a_state_is_asked_for_again_after_a_while():
+    found = replica(recovering=True)
+    offered(found, 4, 12, 0.1)
+    assert messages(given(found, 10, 12, 0.2), WantState)
+    assert not messages(found.handle(Woken(), 1.1), WantState)
+    assert messages(found.handle(Woken(), 1.2), WantState)
+
+
+def test_a_state_that_the_inputs_reach_is_begun_with_at_once():
+    found = replica(recovering=True)
+    offered(found, 4, 12, 0.1)
+    given(found, 10, 12, 0.2)
+    (job,) = jobs(found.handle(Received("q2", GiveState("o", state(10))), 0.3))
+    assert (job.begin, job.states) == (10, {"o": state(10)}), "no input is asked for again"
+    done(found, job, 0.4)
+    found.handle(Received("q2", GiveState("o", state(3))), 0.5)
+    assert found.recovery.snapshots == {"o": state(10)} and found.ports["s"].frontier == 12
+    stranger = replica(recovering=True)
+    stranger.handle(Received("x", GiveState("o", state(3))), 0.1)
+    assert stranger.recovery.snapshots == {}

@@ -126,3 +126,38 @@ def test_a_long_failure_is_not_worth_delaying(lasted: float, is_given: bool):
     given(found, "S", 1, 2, now)
     guessed = [job for job in _running(found) if job.tentative and "both" in job.outputs]
     assert bool(guessed) is is_given
+
+
+def test_a_guess_has_no_more_buckets_than_a_correction():
+    found = replica(replace(SETTINGS, while_failing=Policy.DELAY))
+    answered(found, "S", State.UP_FAILURE, 0.1)
+    for bucket in range(40):
+        found.handle(Received("S", guess(found, "S", bucket)), 0.5)
+    (job,) = jobs(found.handle(Woken(), 4.5))
+    assert (job.begin, job.end) == (0, 32)
+    (job,) = jobs(done(found, job, 4.6))
+    assert (job.begin, job.end) == (32, 40)
+
+
+def test_an_output_that_is_far_ahead_of_another_is_guessed_later():
+    found = replica(replace(SETTINGS, while_failing=Policy.DELAY))
+    answered(found, "S", State.UP_FAILURE, 0.1)
+    found.outlets["both"].newest = 31
+    for bucket in range(40):
+        found.handle(Received("S", guess(found, "S", bucket)), 0.5)
+    (job,) = jobs(found.handle(Woken(), 4.5))
+    assert (job.outputs, job.begin, job.end) == (("one",), 0, 32)
+    assert jobs(found.handle(Woken(), 4.6)) == [], "one at a time"
+
+
+def test_a_stable_job_reads_all_that_it_needs_and_says_which_outputs_it_makes():
+    found = replica(SETTINGS)
+    (first,) = jobs(given(found, "S", 0, 2, 0.5))
+    assert (first.outputs, first.begin, first.end, first.tentative) == (("one",), 0, 2, False)
+    assert given(found, "T", 0, 2, 0.6) and found.jobs.being_made_stable == {"one"}
+    (both,) = jobs(done(found, first, 0.7))
+    assert both.outputs == ("both",) and {name: sorted(read) for name, read in both.view.items()} == {
+        "s": [0, 1],
+        "t": [0, 1],
+    }
+    assert found.jobs.last_stable == 2 and found.jobs.served == {"one": 1, "both": 2}

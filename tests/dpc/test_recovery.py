@@ -175,3 +175,33 @@ def test_one_that_came_back_learns_from_the_others_what_a_job_takes():
     assert found.usual_job.highest == 0.4, "what it does not know itself"
     pings = [e for e in found.handle(Woken(), 1.0) if isinstance(e, Send) and isinstance(e.message, Ping)]
     assert {e.to: e.message.job for e in pings if isinstance(e.message, Ping)} == {"S": 0.0, "q2": 0.4}
+
+
+def test_an_input_is_given_up_once_a_failure_would_have_been_noticed():
+    found = replica(durable=False)
+    found.handle(Received("reader", Ping({"o": Ack(6, 0.0)}, {})), 0.1)
+    found.handle(Woken(), SETTINGS.detection)
+    assert found.ports["s"].resuming
+    found.handle(Woken(), SETTINGS.detection + 0.01)
+    assert not found.ports["s"].resuming and found.ports["s"].frontier == 4, "the window before what is asked for"
+    assert (found.outlets["o"].frontier, found.recovering) == (6, False)
+
+
+def test_who_was_never_away_is_mute_at_no_time():
+    found = replica(recovering=False)
+    assert sent(found.handle(Received("x", Ping({}, {})), 0.1), Pong)
+    assert not sent(replica().handle(Received("x", Ping({}, {})), 0.1), Pong), "D65"
+
+
+def test_only_what_an_output_waits_for_begins_again_with_an_input():
+    outputs = {name: OutputSpec(name, {name: 1}, (frozenset(name),), ()) for name in "st"}
+    spec = ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, outputs)
+    found = Replica(spec, SETTINGS, recovering=True)
+    found.handle(Started(), 0.0)
+    for name in "st":
+        found.handle(Received(name.upper(), Pong({name: Offer(State.STABLE, True, 9, 4)}, {})), 0.05)
+        found.handle(Received(name.upper(), Stable(name, 1, 4, rows(4))), 0.06)
+    assert found.recovering and [union.begun for union in found.unions.values()] == [True, True]
+    found.handle(Received("S", Pong({"s": Offer(State.UP_FAILURE, True, 9, 7)}, {})), 0.07)
+    assert [union.begun for union in found.unions.values()] == [False, True]
+    assert (found.ports["s"].resuming, found.ports["t"].resuming) == (True, False)
