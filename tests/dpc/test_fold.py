@@ -270,3 +270,39 @@ def test_a_state_that_the_inputs_reach_is_begun_with_at_once():
     stranger = replica(recovering=True)
     stranger.handle(Received("x", GiveState("o", state(3))), 0.1)
     assert stranger.recovery.snapshots == {}
+
+
+def test_a_fold_without_a_snapshot_begins_with_nothing_where_its_inputs_reach_back_to_the_first_bucket():
+    for first, begins in ((0, True), (1, False)):
+        found = replica(recovering=True)
+        offered(found, first, 12, 0.1)
+        effects = given(found, first, 12, 0.2)
+        assert [job.states for job in jobs(effects)] == [{"o": Snapshot(0, None)}] * begins
+        assert bool(messages(effects, WantState)) is not begins
+        assert not [e for e in effects if isinstance(e, Report)], "somebody can be asked"
+
+
+def test_a_second_answer_changes_nothing():
+    found = replica(recovering=True)
+    offered(found, 4, 30, 0.1)
+    given(found, 10, 12, 0.2)
+    found.handle(Received("q2", GiveState("o", state(10))), 0.3)
+    found.handle(Received("q2", GiveState("o", state(6))), 0.35)
+    assert found.recovering and found.recovery.snapshots == {"o": state(10)} and found.ports["s"].first == 10
+
+
+def test_a_chain_covers_what_its_last_bucket_does():
+    found = replica()
+    offered(found, 0, 0, 0.0)
+    found.handle(Received("S", Pong({"s": Offer(State.UP_FAILURE)}, {})), 0.1)
+    for bucket in range(3):
+        covered = Coverage.of("s", bucket, Level.PARTIAL)
+        found.handle(Received("S", Tentative("s", 1, bucket, Content(bucket, 1), True, 0.0, covered)), 0.2)
+    (first,) = found.jobs.running.values()
+    effects = found.handle(Evaluated(1, {"o": (Content(0, 1),)}, {"o": Content(1, 1)}), 0.3)
+    assert (first.begin, first.end) == (0, 1)
+    (job,) = jobs(effects)
+    assert (job.begin, job.end) == (1, 3)
+    done(found, job, 0.4)
+    fold = found.unions["o"].fold
+    assert fold is not None and fold.chain_coverage.spans == {"s": ((0, 3, Level.PARTIAL),)}

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from auroral.dpc.coverage import Coverage, Level
-from auroral.dpc.events import Effect, Evaluate, Evaluated, Received, Send, Started, Woken
+from auroral.dpc.events import Effect, Evaluate, Evaluated, Kept, Received, Send, Started, Woken
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Policy, Settings
 from auroral.dpc.states import State
@@ -161,3 +161,21 @@ def test_a_stable_job_reads_all_that_it_needs_and_says_which_outputs_it_makes():
         "t": [0, 1],
     }
     assert found.jobs.last_stable == 2 and found.jobs.served == {"one": 1, "both": 2}
+
+
+def test_of_two_that_were_never_made_the_shorter_goes_first():
+    """D63."""
+    found = replica(SETTINGS)
+    found.outlets["one"].restore(Kept(2))
+    given(found, "T", 0, 3, 0.5)
+    (job,) = jobs(given(found, "S", 0, 3, 0.5))
+    assert (job.outputs, job.begin, job.end) == (("one",), 2, 3)
+    (job,) = jobs(done(found, job, 0.6))
+    assert (job.outputs, job.begin, job.end) == (("both",), 0, 3)
+
+
+def test_outputs_that_are_as_far_are_made_by_one_job():
+    found = replica(SETTINGS)
+    given(found, "T", 0, 1, 0.5)
+    (job,) = jobs(given(found, "S", 0, 1, 0.5))
+    assert job.outputs == ("both", "one") and found.jobs.served == {"both": 1, "one": 1}

@@ -224,7 +224,7 @@ def test_a_guess_is_of_one_version_too():
     found.handle(Received("S", Pong({"s": Offer(State.UP_FAILURE)}, {})), 0.1)
     for bucket in range(8):
         guess = Tentative("s", 1, bucket, Content(bucket, 1), True, 0.0, NOTHING)
-        effects = found.handle(Received("S", guess), 0.5)
+        found.handle(Received("S", guess), 0.5)
     (first,) = found.jobs.running.values()
     found.handle(Evaluated(1, {"o": (Content(0, 1),)}), 0.6)
     (job,) = found.jobs.running.values()

@@ -257,6 +257,12 @@ def test_one_that_is_as_far_behind_as_a_failure_that_is_noticed_corrects():
     assert found.state(0.6) is State.STABILIZATION
     found.usual_job.learn(0.25)
     assert found.state(0.6) is State.STABLE, "two jobs of the usual length are no delay"
+    for name in "st":
+        stable(found, name, 4, 0.5)
+    found.usual_job.learn(0.45)
+    assert found.state(0.6) is State.STABILIZATION, "a third one would be"
+    found.usual_job.learn(0.5)
+    assert found.state(0.6) is State.STABLE
     found.outlet.newest = 0
     assert found.state(0.6) is State.STABILIZATION, "what was tentative is to be corrected"
 

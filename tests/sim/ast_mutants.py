@@ -1,265 +1,40 @@
-"""Faults drawn from the syntax of the protocol's modules, one place each, and what notices them.
+"""Faults that are drawn from the syntax of the protocol, and what notices them.
 
-As a program it draws some and tries each: `python tests/sim/ast_mutants.py [--count 40] [--seed 0 ...] [--page docs/mutants.md]`.
+`python tests/sim/ast_mutants.py [--count 40] [--seed 0 ...] [--page docs/mutants.md]` draws some and tries each.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import hashlib
 import os
 import resource
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from sim.mutants import PACKAGE, TRY, mutated
-
 ROOT = Path(__file__).parents[2]
+# A program's own folder is the path; its package is not.
+sys.path.insert(0, str(ROOT / "tests"))
+
+from sim.mutants import PACKAGE, TRY, mutated  # noqa: E402
+from sim.survivors import WHY  # noqa: E402
+from sim.syntax import AstMutant, drawn, mutants  # noqa: E402
+
 SEEDS = range(10)
 UNIT_TESTS = ("tests/dpc",)
 DIRECTED = (
     "tests/sim/test_folds.py",
-    "tests/sim/test_reconfiguration.py",
-    "tests/sim/test_recovery.py",
-    "tests/sim/test_policies.py::test_an_output_that_is_not_affected_stays_stable_while_another_is_corrected",
-    "tests/sim/test_buffers.py",
+    "tests/sim/test_recovery.py::test_who_comes_back_without_an_input_answers_from_the_others",
+    "tests/sim/test_recovery.py::test_with_disks_sources_keep_less_while_a_client_is_away",
+    "tests/sim/test_reconfiguration.py::test_every_bucket_is_of_one_version[a replica crashes when it has promised]",
+    "tests/sim/test_reconfiguration.py::test_every_bucket_is_of_one_version[the catalog crashes when it has decided]",
+    "tests/sim/test_buffers.py::test_a_long_failure_takes_no_more_room_and_leaves_a_declared_gap[a replica is away]",
+    "tests/sim/test_buffers.py::test_full_buffers_stop_the_sources_and_nothing_is_lost[an input is away]",
     "tests/sim/test_simulate.py::test_who_delays_holds_every_bucket_and_who_processes_only_the_first",
 )
 """Simulations that take a second or two each."""
 MOST_MEMORY = 4 << 30
-
-COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="} | {
-    "is": "is not", "is not": "is", "in": "not in", "not in": "in"
-}  # fmt: skip
-SIGNS: dict[type[ast.AST], str] = {
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
-    ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.And: "and", ast.Or: "or",
-}  # fmt: skip
-OPERATORS = {"+": "-", "-": "+", "*": "/", "and": "or", "or": "and"}
-OF_PEOPLE = {"__str__", "as_markdown", "_named"}
-"""Functions that make text for people."""
-FLAGS_OF_FIELDS = {"init", "compare", "repr"}
-
-
-@dataclass(frozen=True, slots=True)
-class AstMutant:
-    file: str
-    where: str
-    """The function or class."""
-    line: int
-    before: str
-    after: str
-    """The lines that change, joined."""
-    text: str
-    """The whole file, changed."""
-
-    def __str__(self) -> str:
-        """Without the line: other changes of the file leave the name alone."""
-        return f"{self.file}, {self.where}: {self.before} → {self.after}"
-
-
-@dataclass(slots=True)
-class _Finder(ast.NodeVisitor):
-    """Collects what can be changed, as (begin, end, other text), in bytes of the file."""
-
-    file: str
-    source: bytes
-    scope: tuple[str, ...]
-    found: list[AstMutant]
-
-    def segment(self, begin: int, end: int) -> str:
-        return self.source[begin:end].decode()
-
-    def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        lines = [0, *(at + 1 for at, byte in enumerate(self.source) if byte == ord("\n"))]
-        assert node.end_lineno is not None and node.end_col_offset is not None
-        return lines[node.lineno - 1] + node.col_offset, lines[node.end_lineno - 1] + node.end_col_offset
-
-    def put(self, begin: int, end: int, other: str) -> None:
-        start = self.source.rfind(b"\n", 0, begin) + 1
-        stop = self.source.find(b"\n", end)
-        head, tail = self.segment(start, begin), self.segment(end, stop)
-        before, after = (" ".join((head + middle + tail).split()) for middle in (self.segment(begin, end), other))
-        text = self.segment(0, begin) + other + self.segment(end, len(self.source))
-        where = ".".join(self.scope) or "module"
-        self.found.append(AstMutant(self.file, where, self.source.count(b"\n", 0, begin) + 1, before, after, text))
-
-    def replace(self, node: ast.expr | ast.stmt, *others: str) -> None:
-        for other in others:
-            self.put(*self.span(node), other)
-
-    def between(self, left: ast.expr, right: ast.expr, sign: str, other: str) -> None:
-        """An operator has no position of its own."""
-        begin, end = self.span(left)[1], self.span(right)[0]
-        self.put(begin, end, self.segment(begin, end).replace(sign, other, 1))
-
-    def text_of(self, node: ast.expr) -> str:
-        return self.segment(*self.span(node))
-
-    # What is left alone: what people read, types, and checks of what cannot be
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        if node.name not in OF_PEOPLE:
-            self._inside(node.name, [*node.args.defaults, *filter(None, node.args.kw_defaults), *node.body])
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self._inside(node.name, node.body)
-
-    def _inside(self, name: str, nodes: Iterable[ast.AST]) -> None:
-        outer, self.scope = self.scope, (*self.scope, name)
-        for node in nodes:
-            self.visit(node)
-        self.scope = outer
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        if node.value is not None:
-            self.visit(node.value)
-
-    def visit_Assert(self, node: ast.Assert) -> None:
-        pass
-
-    def visit_Raise(self, node: ast.Raise) -> None:
-        pass
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        pass
-
-    def visit_keyword(self, node: ast.keyword) -> None:
-        if node.arg not in FLAGS_OF_FIELDS:
-            self.generic_visit(node)
-
-    # Expressions
-
-    def visit_Compare(self, node: ast.Compare) -> None:
-        for (left, right), operator in zip(pairwise([node.left, *node.comparators]), node.ops, strict=True):
-            sign = SIGNS[type(operator)]
-            self.between(left, right, sign, COMPARISONS[sign])
-        self.generic_visit(node)
-
-    def visit_BoolOp(self, node: ast.BoolOp) -> None:
-        sign = SIGNS[type(node.op)]
-        for left, right in pairwise(node.values):
-            self.between(left, right, sign, OPERATORS[sign])
-        self.generic_visit(node)
-
-    def visit_BinOp(self, node: ast.BinOp) -> None:
-        sign = SIGNS.get(type(node.op), "")
-        if sign in OPERATORS:
-            self.between(node.left, node.right, sign, OPERATORS[sign])
-        self.generic_visit(node)
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
-        if isinstance(node.op, ast.Not):
-            self.replace(node, f"({self.text_of(node.operand)})")
-        self.generic_visit(node)
-
-    def visit_Constant(self, node: ast.Constant) -> None:
-        if isinstance(node.value, bool):
-            self.replace(node, str(not node.value))
-        elif isinstance(node.value, int):
-            self.replace(node, str(node.value + 1), str(node.value - 1))
-
-    def visit_Call(self, node: ast.Call) -> None:
-        if isinstance(node.func, ast.Name):
-            if node.func.id in ("min", "max"):
-                self.replace(node.func, "max" if node.func.id == "min" else "min")
-            if node.func.id == "range":
-                self._one_off(node.args)
-        self.generic_visit(node)
-
-    def visit_Slice(self, node: ast.Slice) -> None:
-        self._one_off([end for end in (node.lower, node.upper) if end is not None])
-        self.generic_visit(node)
-
-    def _one_off(self, ends: Iterable[ast.expr]) -> None:
-        for end in ends:
-            if not isinstance(end, ast.Constant):
-                self.replace(end, f"{self.text_of(end)} + 1", f"{self.text_of(end)} - 1")
-
-    # Conditions
-
-    def _condition(self, test: ast.expr, *constants: str) -> None:
-        if not isinstance(test, ast.Constant):
-            self.replace(test, f"not ({self.text_of(test)})", *constants)
-
-    def visit_If(self, node: ast.If) -> None:
-        self._condition(node.test, "True", "False")
-        self.generic_visit(node)
-
-    def visit_IfExp(self, node: ast.IfExp) -> None:
-        self._condition(node.test, "True", "False")
-        self.generic_visit(node)
-
-    def visit_While(self, node: ast.While) -> None:
-        self._condition(node.test, "False")
-        self.generic_visit(node)
-
-    def visit_comprehension(self, node: ast.comprehension) -> None:
-        for test in node.ifs:
-            self._condition(test, "True", "False")
-        self.generic_visit(node)
-
-    # Statements
-
-    def visit_Return(self, node: ast.Return) -> None:
-        if node.value is None:
-            self.replace(node, "pass")
-            return
-        self.replace(node, "return None")
-        if isinstance(node.value, ast.Compare | ast.BoolOp):
-            self.replace(node.value, f"not ({self.text_of(node.value)})")
-        self.generic_visit(node)
-
-    def visit_Assign(self, node: ast.Assign) -> None:
-        if all(isinstance(target, ast.Attribute | ast.Subscript) for target in node.targets):
-            self.replace(node, "pass")
-        self.generic_visit(node)
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        self.replace(node, "pass")
-        sign = SIGNS.get(type(node.op), "")
-        if sign in OPERATORS:
-            self.between(node.target, node.value, sign, OPERATORS[sign])
-        self.generic_visit(node)
-
-    def visit_Expr(self, node: ast.Expr) -> None:
-        if isinstance(node.value, ast.Yield | ast.YieldFrom):
-            # A generator still.
-            self.replace(node, "yield from ()")
-        elif isinstance(node.value, ast.Call):
-            self.replace(node, "pass")
-        if not isinstance(node.value, ast.Constant):
-            self.generic_visit(node)
-
-    def visit_Delete(self, node: ast.Delete) -> None:
-        self.replace(node, "pass")
-        self.generic_visit(node)
-
-    def visit_Break(self, node: ast.Break) -> None:
-        self.replace(node, "pass")
-
-    def visit_Continue(self, node: ast.Continue) -> None:
-        self.replace(node, "pass")
-
-
-def mutants() -> list[AstMutant]:
-    """All that can be drawn; of those with one name, in the same words twice in one function, the first."""
-    found: list[AstMutant] = []
-    for path in sorted((PACKAGE / "dpc").glob("*.py")):
-        source = path.read_bytes()
-        _Finder(path.name, source, (), found).visit(ast.parse(source))
-    return list({str(one): one for one in reversed(found)}.values())
-
-
-def drawn(seed: int, count: int) -> list[AstMutant]:
-    """By a hash of each name: a change of the source changes what is drawn there alone."""
-    return sorted(mutants(), key=lambda one: hashlib.sha256(f"{seed} {one}".encode()).digest())[:count]
 
 
 # What notices it
@@ -309,3 +84,78 @@ def killed_by(mutant: AstMutant, seeds: Iterable[int] = SEEDS) -> str:
     """The first that fails; nothing if it survives."""
     with mutated(mutant.file, mutant.text) as folder:
         return next(filter(None, killers(folder, seeds)), "")
+
+
+# The program
+
+HEAD = """# Faults drawn at random
+
+A simulator that catches nothing proves nothing. `tests/sim/mutants.py` holds chosen faults in the protocol, each found by a default
+seed. Here faults are drawn from the syntax of `src/auroral/dpc`, one place each: a comparison, an operator, `min` and `max`, `and`
+and `or` swapped; a `not` put in or taken out; a condition made true or false; a number, an end of a range or of a slice one off; a
+flag turned; a statement left out; nothing returned. Left alone are texts for people, types, and assertions: they check what cannot be.
+
+Each is tried by the unit tests in `tests/dpc`, then by directed simulations, then by the default seeds {first} to {last}, until one
+fails. One that takes far more time of the processor than it may counts as found: it hangs.
+
+This page is what `python tests/sim/ast_mutants.py --count {count} --seed {seeds} --page docs/mutants.md` wrote; there are {all} such
+faults.
+
+| draw | faults | unit tests | simulations | seeds | hang | found | survive |
+|---|---|---|---|---|---|---|---|
+{figures}
+
+## Survivors
+
+{survivors}
+"""
+KINDS = ("tests/dpc", "tests/sim", "seed", "hung")
+
+
+def page(tried: Mapping[int, Mapping[AstMutant, str]]) -> str:
+    figures = []
+    for seed, found in tried.items():
+        kinds = [sum(by.startswith(kind) for by in found.values()) for kind in KINDS]
+        killed = sum(kinds)
+        row = (seed, len(found), *kinds, f"{killed / len(found):.0%}", len(found) - killed)
+        figures.append(f"| {' | '.join(map(str, row))} |")
+    left = sorted({str(one) for found in tried.values() for one, by in found.items() if not by})
+    rows = [f"| {cell(name)} | {WHY.get(name, 'not explained')} |" for name in left]
+    return HEAD.format(
+        first=SEEDS[0],
+        last=SEEDS[-1],
+        count=len(next(iter(tried.values()))),
+        seeds=" ".join(map(str, tried)),
+        all=len(mutants()),
+        figures="\n".join(figures),
+        survivors="\n".join(["| what was changed | why nothing notices |", "|---|---|", *rows]),
+    )
+
+
+def cell(name: str) -> str:
+    """In a table."""
+    return "`" + name.replace("|", "\\|") + "`"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--seed", type=int, nargs="+", default=[0])
+    parser.add_argument("--page", type=Path)
+    asked = parser.parse_args()
+    right = AstMutant("usual.py", "", 0, "", "", (PACKAGE / "dpc" / "usual.py").read_text(encoding="utf-8"))
+    assert not (by := killed_by(right)), f"it fails without any fault: {by}"
+    tried: dict[int, dict[AstMutant, str]] = {}
+    for seed in asked.seed:
+        tried[seed] = {}
+        for one in drawn(seed, asked.count):
+            by = tried[seed][one] = killed_by(one)
+            print(f"{by or 'SURVIVES'}: line {one.line} of {one}", flush=True)  # noqa: T201
+        killed = sum(map(bool, tried[seed].values()))
+        print(f"seed {seed}: {killed} of {len(tried[seed])} found", flush=True)  # noqa: T201
+    if asked.page is not None:
+        asked.page.write_text(page(tried), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
