@@ -12,6 +12,7 @@ from auroral.dpc.events import (
     Effect,
     Evaluate,
     Evaluated,
+    Kept,
     Received,
     Report,
     SaveState,
@@ -306,3 +307,22 @@ def test_a_chain_covers_what_its_last_bucket_does():
     done(found, job, 0.4)
     fold = found.unions["o"].fold
     assert fold is not None and fold.chain_coverage.spans == {"s": ((0, 3, Level.PARTIAL),)}
+
+
+def test_what_a_fold_gave_out_is_not_gone_on_with_without_its_state():
+    output = OutputSpec("o", {"s": 1}, (frozenset("s"),), ("r",), folds=True)
+    found = Replica(ReplicaSpec("q", {"s": ("S",)}, {"s": ("s",)}, {"o": output}), SETTINGS, True)
+    found.handle(Started({"o": Kept(3, (Content(3, 1),))}), 0.0)
+    assert found.outlets["o"].frontier == 0 and not found.ports["s"].may_lose
+
+
+def test_the_inputs_of_a_state_are_asked_for_at_once():
+    """Not only with the next heartbeat."""
+    found = replica(recovering=True)
+    offered(found, 4, 12, 0.1)
+    given(found, 10, 12, 0.2)
+    effects = found.handle(Received("q2", GiveState("o", state(6))), 0.25)
+    assert messages(effects, Subscribe) == [Subscribe("s", 2, Lane.BOTH, 6, False)]
+    (job,) = jobs(given(found, 6, 12, 0.26))
+    done(found, job, 0.27)
+    assert not found.recovering and found.ports["s"].may_lose, "only who recovers begins later rather than with a gap"

@@ -281,3 +281,69 @@ def test_a_replica_answers_with_what_it_has():
     all_jobs_done(found, given(found, "t", 0, 0.5), 0.5)
     (answer,) = found.handle(Received("r", Ping({}, {"o": 3})), 0.55)
     assert answer == Send("r", Pong({"o": Offer(State.STABLE, True, 1, 0)}, {"o": 3}))
+
+
+def test_another_replica_is_read_as_soon_as_the_connection_breaks():
+    """Not only with the next heartbeat."""
+    output = OutputSpec("o", {"s": 1}, (frozenset("s"),), ())
+    found = Replica(ReplicaSpec("q", {"s": ("S", "S2")}, {"s": ("s",)}, {"o": output}), SETTINGS)
+    found.handle(Started(), 50.0)
+    for source in ("S", "S2"):
+        found.handle(Received(source, Pong({"s": Offer(State.STABLE)}, {})), 50.0)
+    effects = found.handle(Disconnected("S"), 50.01)
+    assert Send("S2", Subscribe("s", 2, Lane.BOTH, 0, False)) in effects
+    assert found.unions["o"].state(51.5) is State.STABLE, "silence is counted from when it began to live"
+    assert found.recovery.born == 50.0 and not found.spec.durable and not found.recovering
+
+
+def two_outputs() -> Replica:
+    """`o` is made from s and t, and `x` from windows of s."""
+    outputs = {
+        "o": OutputSpec("o", {"s": 1, "t": 1}, (frozenset("st"),), ("r",)),
+        "x": OutputSpec("x", {"s": 2}, (frozenset("s"),), ("r",)),
+    }
+    found = Replica(ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, outputs), SETTINGS)
+    found.handle(Started(), 0.0)
+    for source, stream in (("S", "s"), ("T", "t")):
+        found.handle(Received(source, Pong({stream: Offer(State.STABLE)}, {})), 0.0)
+    return found
+
+
+def test_an_input_is_kept_for_the_output_that_is_behind_and_set_aside_for_the_slower():
+    """D69, D77."""
+    found = two_outputs()
+    for bucket in range(4):
+        for job in jobs(given(found, "s", bucket, 0.5)):
+            assert job.outputs == ("x",)
+            found.handle(Evaluated(job.job, {"x": (Content(bucket, 1),)}), 0.5)
+    for stream, need, reserve in (("o", 0, 0.25), ("x", 3, 0.5)):
+        found.handle(Received("r", Ping({stream: Ack(need, reserve)}, {})), 0.5)
+    effects = found.handle(Woken(), 1.0)
+    assert sorted(found.ports["s"].stable) == [0, 1, 2, 3], "o has none of them yet"
+    needs = {e.to: e.message.acks for e in effects if isinstance(e, Send) and isinstance(e.message, Ping)}
+    assert needs == {"S": {"s": Ack(0, 0.5 + SETTINGS.hop)}, "T": {"t": Ack(0, 0.25 + SETTINGS.hop)}}
+    for bucket in range(4):
+        given(found, "t", bucket, 1.0)
+    found.handle(Evaluated(found.jobs.last, {"o": (Content(0, 1),)}), 1.05)
+    found.handle(Woken(), 1.2)
+    assert sorted(found.ports["s"].stable) == [1, 2, 3] and sorted(found.ports["t"].stable) == [1, 2, 3]
+
+
+def test_a_guess_is_too_late_when_no_output_uses_it():
+    found = two_outputs()
+    found.handle(Received("S", Pong({"s": Offer(State.UP_FAILURE)}, {})), 0.1)
+    found.outlets["o"].newest, found.outlets["x"].newest = 3, 2
+
+    def late(bucket: int) -> bool:
+        guess = Tentative("s", 1, bucket, Content(1, 1), True, 0.0, NOTHING)
+        return Report("tentative too late to be used", "s") in found.handle(Received("S", guess), 0.5)
+
+    assert (late(2), late(3)) == (True, False)
+
+
+def test_a_job_is_as_old_as_the_output_that_is_oldest():
+    """D77: what t was held back before counts for both."""
+    found = two_outputs()
+    found.handle(Received("T", Stable("t", 1, 0, (Content(0, 1),), 0.25)), 0.5)
+    (job,) = jobs(given(found, "s", 0, 0.5))
+    assert job.outputs == ("o", "x") and found.jobs.running[job.job].ready_at == 0.25
