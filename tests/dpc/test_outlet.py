@@ -265,3 +265,14 @@ def test_no_more_is_lost_than_does_not_fit():
     assert list(found.give_stable(rows(0, 1), 0.0)) == []
     assert list(found.give_stable(rows(2), 0.0)) == [Report("lost from a full buffer", "s", 1), Truncate("s", 1)]
     assert sorted(found.kept) == sorted(found.usually_at) == [1, 2]
+
+
+def test_confirmations_say_no_age_and_go_into_one_message():
+    """D64."""
+    found = Outlet("s", ("a",), SETTINGS)
+    subscribed(found, "a", 0, Lane.FRESH)
+    for bucket, now in ((0, 1.0), (1, 1.5)):
+        list(found.give_tentative(bucket, *rows(20 + bucket), NOTHING))
+        list(found.give_stable(rows(20 + bucket), now))
+    again = Subscribe("s", 2, Lane.BOTH, 0, True)
+    assert sent(found.subscribe("a", again, 2.0)) == [("a", Confirm("s", 2, 0, (20, 21)))]

@@ -347,3 +347,18 @@ def test_a_job_is_as_old_as_the_output_that_is_oldest():
     found.handle(Received("T", Stable("t", 1, 0, (Content(0, 1),), 0.25)), 0.5)
     (job,) = jobs(given(found, "s", 0, 0.5))
     assert job.outputs == ("o", "x") and found.jobs.running[job.job].ready_at == 0.25
+
+
+def test_a_join_is_blocked_without_one_of_its_sides():
+    """D44: missing is not empty."""
+    output = OutputSpec("o", {"s": 1, "t": 1, "u": 1}, (frozenset("st"), frozenset("u")), ())
+    found = Replica(
+        ReplicaSpec("q", dict.fromkeys("stu", ("S",)), dict.fromkeys("stu", ("s",)), {"o": output}), SETTINGS
+    )
+    union = found.unions["o"]
+    found.ports["s"].stable[0] = Content(0, 1)
+    assert union.blocked(0)
+    found.ports["u"].stable[0] = Content(0, 1)
+    assert not union.blocked(0), "one of s and t is enough"
+    del found.ports["s"].stable[0]
+    assert union.blocked(0)

@@ -328,3 +328,24 @@ def test_a_job_of_a_fold_covers_what_is_folded_since_its_state():
     missing = (0, 1, Level.MISSING)
     assert spans == [(missing, (1, 3, Level.PARTIAL)), (missing, (1, 4, Level.PARTIAL))]
     assert sorted(found.view(2, 4)["s"]) == [1, 2, 3]
+
+
+def test_who_held_back_all_of_a_failure_guesses_when_it_is_over_what_cannot_be_stable_yet():
+    """D41: behind one that corrects."""
+    found = union(while_failing=Policy.SUSPEND)
+    for name in "st":
+        heard(found, name, {0: 1.0})
+        found.ports[name].heard = 1.0
+    assert found.tentative_range(1.1) == (0, 1)
+
+
+def test_a_stable_job_ends_before_what_is_lost():
+    """D71."""
+    found = union()
+    for name in "st":
+        stable(found, name, 4, 0.5)
+    assert found.stable_range == (0, 4) and not found.gives_up
+    for lost, end in ((3, 3), (1, 1), (0, 0)):
+        found.ports["t"].lost.add(lost)
+        assert found.stable_range == (0, end)
+    assert found.gives_up and not found.can_be_stable

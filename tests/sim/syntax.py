@@ -189,7 +189,9 @@ class _Finder(ast.NodeVisitor):
         if node.value is None:
             self.replace(node, "pass")
             return
-        self.replace(node, "return None")
+        # None instead of another constant is None already, or as false.
+        if not isinstance(node.value, ast.Constant):
+            self.replace(node, "return None")
         if isinstance(node.value, ast.Compare | ast.BoolOp):
             self.replace(node.value, f"not ({self.text_of(node.value)})")
         self.generic_visit(node)
