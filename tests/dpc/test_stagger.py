@@ -195,3 +195,8 @@ def test_a_grant_that_was_not_asked_for_or_is_not_wanted_any_more_is_given_back(
 
 def test_who_wants_nothing_grants_whatever_its_name():
     assert only(Stagger("a", ("b",)).ask("b", Ask(1, 5.0), False, 0.0)) == Send("b", Grant(1))
+
+
+def test_all_are_asked_in_turn():
+    found = Stagger("a", ("b", "c", "d"))
+    assert [only(found.want(now, "bcd")).to for now in (0.0, 1.0, 2.0, 3.0)] == ["b", "c", "d", "b"]

@@ -265,6 +265,8 @@ def test_one_that_is_as_far_behind_as_a_failure_that_is_noticed_corrects():
     assert found.state(0.6) is State.STABLE
     found.outlet.newest = 0
     assert found.state(0.6) is State.STABILIZATION, "what was tentative is to be corrected"
+    found.outlet.frontier = 3
+    assert found.state(0.6) is State.STABLE, "one bucket is left"
 
 
 def test_a_state_is_noted_with_its_time_and_a_failure_ends_when_all_is_stable():

@@ -164,3 +164,9 @@ def test_the_page_says_what_the_tables_do():
     assert lines[2] == "| 1 | STABLE | any | any | drop Bck; stay |"
     assert lines[6] == ("| 5 | UP_FAILURE | none, UP_FAILURE, FAILURE | r is STABILIZATION, none STABLE | Bck = r |")
     assert len(lines) == 2 + 11
+
+
+@pytest.mark.parametrize("lane", list(Lane))
+def test_a_replica_that_is_read_is_read_on_when_its_lanes_change(lane):
+    offers = {"a": Offer(STABLE, frontier=9), "b": Offer(STABLE)}
+    assert choose(Feed("b", lane), None, offers) == Choice(Feed("b", Lane.BOTH), None, (1,))

@@ -118,3 +118,10 @@ def test_a_job_that_makes_buckets_stable():
         found.handle(Received(source, Stable(stream, 1, 0, (Content(0, 1), Content(1, 1)))), 0.5)
     assert "job 1 makes buckets 0 to 1 stable since 0.50 s" in why(found, "o", 0.6).because
     assert not [line for line in why(found, "o", 0.6).because if "bucket 2" in line], "nothing was heard of it"
+
+
+def test_without_a_bound_there_is_no_time_at_most():
+    """D45."""
+    found = replica()
+    found.unions["o"].settings = replace(SETTINGS, bound=float("inf"))
+    assert not [line for line in why(failed(found), "o", 3.1).because if "at most" in line]
