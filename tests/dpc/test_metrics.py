@@ -99,3 +99,11 @@ def test_the_longest_of_two_failovers_counts():
     found = metrics((1.1, "a", 0, 1, True), (5.1, "b", 1, 1, True), (7.1, "a", 2, 1, True), (8.1, "a", 2, 1, True))
     assert found.streams["o"].measured.failover_gap == pytest.approx(3.0)
     assert found.streams["o"].latencies == pytest.approx([0.1, 3.1, 4.1]), "the same bucket is new once"
+
+
+def test_buckets_may_be_shorter_than_a_second():
+    found = Metrics(0.5)
+    for now, sender, bucket in ((2.25, "a", 3), (4.0, "b", 4)):
+        found.saw(now, Received(sender, Release()), [Deliver("o", bucket, Content(bucket, 1), True)])
+    assert found.streams["o"].latencies == [0.25, 1.5]
+    assert found.streams["o"].measured.failover_gap == 4.0 - 2.25 - 0.5
