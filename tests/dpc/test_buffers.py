@@ -173,3 +173,14 @@ def test_who_does_not_know_yet_where_to_begin_gives_nothing_up():
     found.handle(Received("S", Pong({"s": Offer(State.STABLE, True, 30, 20)}, {})), 0.1)
     found.handle(Received("S", Stable("s", 1, 20, rows(*range(20, 30)))), 0.2)
     assert found.outlets["o"].kept == {} and found.ports["s"].frontier == 30
+
+
+def test_what_lies_behind_a_gap_is_made_at_once():
+    """Before the gap is forgotten, which is with a heartbeat."""
+    found = replica(LOSING)
+    found.handle(Received("T", Stable("t", 1, 0, rows(0, 1, 2, 3, 4))), 0.1)
+    found.handle(Received("S", Gap("s", 1, 0, 3)), 0.3)
+    assert found.outlets["o"].frontier == 4 and found.ports["s"].lost == {0, 1, 2}
+    found.handle(Received("S", Stable("s", 1, 3, rows(3, 4))), 0.31)
+    (job,) = found.jobs.running.values()
+    assert (job.begin, job.end) == (4, 5)

@@ -1,96 +1,91 @@
-"""What a client is given (D56, D73)."""
+"""A client is given each version of a bucket once, and what is stable in order (D73)."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from auroral.dpc.client import Client
 from auroral.dpc.coverage import NOTHING
-from auroral.dpc.events import Deliver, Effect, Interrupt, Kept, Received, Send, Started
+from auroral.dpc.events import Deliver, Disconnected, Effect, Kept, Miss, Received, Send, Started, WakeAt, Woken
 from auroral.dpc.settings import Settings
 from auroral.dpc.states import State
-from auroral.dpc.switching import Offer
-from auroral.dpc.tuples import TupleType, TupleView
-from auroral.dpc.values import Content, Message, Pong, Stable, Subscribe, Tentative
+from auroral.dpc.switching import Lane, Offer
+from auroral.dpc.values import Ack, Content, Gap, Message, Ping, Pong, Stable, Subscribe, Tentative
+
+SETTINGS = Settings(bucket=0.5, bound=3.0)
+OFFER = Pong({"o": Offer(State.STABLE, True, 9, 2)}, {})
 
 
-class Reading:
-    """A client that reads one stream from one replica."""
-
-    def __init__(self) -> None:
-        self.client = Client("c", {"o": ("q",)}, Settings(bucket=0.5, bound=3.0))
-        self.now, self.number = 0.0, 0
-        self.take(self.client.handle(Started({"o": Kept(0)}), 0.0))
-
-    def take(self, effects: list[Effect]) -> list[Effect]:
-        for effect in effects:
-            if isinstance(effect, Send) and isinstance(effect.message, Subscribe):
-                self.number = effect.message.number
-        return [effect for effect in effects if isinstance(effect, Deliver | Interrupt)]
-
-    def hears(self, message: Message) -> list[Effect]:
-        self.now += 0.1
-        return self.take(self.client.handle(Received("q", message), self.now))
-
-    def is_in(self, state: State) -> list[Effect]:
-        return self.hears(Pong({"o": Offer(state, fresh=True)}, {}))
-
-    def tentative(self, bucket: int) -> list[Effect]:
-        return self.hears(Tentative("o", self.number, bucket, Content(50 + bucket, 1), True, 0.0, NOTHING))
-
-    def stable(self, bucket: int) -> list[Effect]:
-        return self.hears(Stable("o", self.number, bucket, (Content(bucket, 1),)))
+def rows(*hashes: int) -> tuple[Content, ...]:
+    return tuple(Content(hash, 1) for hash in hashes)
 
 
-def failing() -> Reading:
-    found = Reading()
-    found.is_in(State.STABLE)
-    found.stable(0)
-    found.is_in(State.UP_FAILURE)
-    for bucket in (1, 2, 3):
-        found.tentative(bucket)
+def client(*producers: str) -> Client:
+    """It was given all before bucket 7."""
+    found = Client("c", {"o": producers}, SETTINGS)
+    found.handle(Started({"o": Kept(7)}), 0.0)
+    for producer in producers:
+        found.handle(Received(producer, OFFER), 0.1)
     return found
 
 
-def test_a_failure_while_another_is_corrected_ends_the_corrections():
-    """D56."""
-    found = failing()
-    found.is_in(State.STABILIZATION)
-    found.stable(1)
-    assert found.is_in(State.UP_FAILURE) == [Interrupt("o")]
-    assert found.is_in(State.UP_FAILURE) == [], "once"
+def given(found: Client, message: Message, now: float) -> list[Effect]:
+    return [e for e in found.handle(Received("a", message), now) if isinstance(e, Deliver | Miss)]
 
 
-def test_corrections_that_have_not_begun_or_are_done_are_not_interrupted():
-    """D56."""
-    found = failing()
-    found.is_in(State.STABILIZATION)
-    assert found.is_in(State.UP_FAILURE) == []
-    found.is_in(State.STABILIZATION)
-    for bucket in (1, 2, 3):
-        found.stable(bucket)
-    assert found.is_in(State.UP_FAILURE) == []
+def guess(bucket: int, hash: int) -> Tentative:
+    return Tentative("o", 1, bucket, Content(hash, 1), True, 0.0, NOTHING)
 
 
-def test_the_tuples_of_an_interrupted_correction():
-    """D56: REC_DONE between the last stable tuple and the first tentative one of the next failure."""
-    view = TupleView()
-    shown = [
-        *view.tentative(0, ("a",)),
-        *view.tentative(1, ("b",)),
-        *view.stable(0, ("A",)),
-        *view.interrupted(),
-        *view.tentative(2, ("c",)),
-        *view.stable(1, ("B",)),
-        *view.stable(2, ("C",)),
+def test_each_version_is_given_once_and_what_is_stable_in_order():
+    found = client("a")
+    assert given(found, guess(8, 28), 0.2) == [Deliver("o", 8, *rows(28), False)]
+    assert given(found, guess(8, 28), 0.3) == []
+    assert given(found, guess(8, 29), 0.4) == [Deliver("o", 8, *rows(29), False)]
+    ahead = Stable("o", 1, 9, rows(19))
+    assert given(found, ahead, 0.5) == [Deliver("o", 9, *rows(19), False)], "what lies before it may still change"
+    assert given(found, Stable("o", 1, 7, rows(17, 18)), 0.6) == [
+        Deliver("o", 7, *rows(17), True),
+        Deliver("o", 8, *rows(18), True),
+        Deliver("o", 9, *rows(19), True),
     ]
-    assert [found.type for found in shown if found.type is not TupleType.BOUNDARY] == [
-        TupleType.TENTATIVE,
-        TupleType.TENTATIVE,
-        TupleType.UNDO,
-        TupleType.INSERTION,
-        TupleType.REC_DONE,
-        TupleType.TENTATIVE,
-        TupleType.UNDO,
-        TupleType.INSERTION,
-        TupleType.INSERTION,
-        TupleType.REC_DONE,
+    assert (found.shown, found.delivered, found.ports["o"].stable) == ({}, {"o": 10}, {}), "nothing is held for longer"
+
+
+def test_what_is_stable_between_two_gaps_is_given_between_them():
+    found = client("a")
+    given(found, guess(8, 28), 0.2)
+    given(found, Stable("o", 1, 9, rows(19)), 0.2)
+    assert given(found, Gap("o", 1, 7, 9), 0.3) == [Miss("o", 7, 9), Deliver("o", 9, *rows(19), True)]
+    assert given(found, Gap("o", 1, 10, 11), 0.4) == [Miss("o", 10, 11)]
+    assert found.shown == {}
+
+
+def test_it_says_what_it_needs_and_which_subscriptions_it_thinks_hold():
+    found = client("a", "b")
+    given(found, Stable("o", 1, 7, rows(17)), 0.2)
+    effects = found.handle(Woken(), 1.0)
+    assert [e for e in effects if isinstance(e, Send)] == [
+        Send("a", Ping({"o": Ack(8, 0.0)}, {"o": 1})),
+        Send("b", Ping({"o": Ack(8, 0.0)}, {})),
     ]
+    assert WakeAt(1.1) in effects
+
+
+def test_a_subscription_that_is_not_known_is_made_again():
+    found = client("a")
+    effects = found.handle(Received("a", replace(OFFER, unknown={"o": 1})), 0.2)
+    assert Send("a", Subscribe("o", 2, Lane.BOTH, 7, False)) in effects
+
+
+def test_where_the_connection_breaks_another_replica_is_read():
+    found = client("a", "b")
+    effects = found.handle(Disconnected("a"), 0.2)
+    assert Send("b", Subscribe("o", 2, Lane.BOTH, 7, False)) in effects
+    assert not found.monitor.reached("a") and found.ports["o"].numbers == {"b": 2}
+
+
+def test_silence_is_counted_from_when_it_began_to_live():
+    found = Client("c", {"o": ("a",)}, SETTINGS)
+    found.handle(Started(), 50.0)
+    assert found.ports["o"].heard == 50.0 and found.ports["o"].resuming

@@ -54,3 +54,18 @@ def test_a_gap_differs_from_nothing():
     found = Comparison("o", "qa")
     made(found, 10, -1)
     assert list(found.heard("qb", Hashes(0, (-1, 11)))) == []
+
+
+def test_what_is_forgotten_is_neither_told_nor_compared():
+    found = Comparison("o", "qa")
+    made(found, *range(REMEMBERED + 5))
+    assert found.tell("qb").begin == 5
+    assert list(found.heard("qb", Hashes(0, (7, 7, 7)))) == [] and found.claims["qb"] == {}
+
+
+def test_no_rows_have_a_hash_too():
+    """Only a negative one stands for a gap."""
+    found = Comparison("o", "qa")
+    made(found, 0, 11)
+    assert list(found.heard("qb", Hashes(0, (5,)))) == [difference(0)]
+    assert list(found.heard("qc", Hashes(1, (0,)))) != []

@@ -12,6 +12,7 @@ from auroral.dpc.events import (
     Effect,
     Evaluate,
     Evaluated,
+    Kept,
     Received,
     Report,
     SaveState,
@@ -219,3 +220,109 @@ def test_a_job_from_before_it_began_again_is_nothing():
     found.handle(Woken(), 0.35)
     assert Report("begun again before its job ended", "o") in done(found, job, 0.4)
     assert found.outlets["o"].frontier == 8 and found.unions["o"].fold.stable == state(8)
+
+
+def test_a_guess_that_is_not_ahead_of_what_is_stable_is_nothing():
+    found = fold(10)
+    found.guess(state(10), 10, NOTHING)
+    assert found.chain is None
+    found.guess(state(11), 10, NOTHING)
+    assert (found.chain, found.began(11), found.began(10)) == (state(11), 10, 10)
+    list(found.advance(state(11)))
+    assert found.chain is None
+
+
+def test_a_chain_is_built_anew_where_that_takes_no_more_buckets_than_so_many():
+    found = fold(10)
+    found.guess(state(14), 10, Coverage.of(["x"], 12, Level.PARTIAL))
+    assert (found.start(14), found.began(14)) == (state(14), 10), "nothing was corrected"
+    list(found.advance(state(11)))
+    assert (found.start(19), found.began(19), found.covered(19)) == (state(11), 11, NOTHING)
+    assert (found.start(20), found.began(20)) == (state(14), 10)
+
+
+def test_snapshots_are_kept_from_the_last_one_before_the_need_on():
+    found = fold(4, 8, 12)
+    assert [one.bucket for one in found.kept] == [0, 4, 8, 12]
+    assert list(found.forget(3)) == [] and list(found.forget(8)) == [DropStates("o", 8)]
+    assert [one.bucket for one in found.kept] == [8, 12]
+    found.guess(state(14), 12, NOTHING)
+    found.begin(state(9))
+    assert (found.stable, found.kept, found.chain) == (state(9), [state(9)], None)
+
+
+def test_a_state_is_asked_for_again_after_a_while():
+    found = replica(recovering=True)
+    offered(found, 4, 12, 0.1)
+    assert messages(given(found, 10, 12, 0.2), WantState)
+    assert not messages(found.handle(Woken(), 1.1), WantState)
+    assert messages(found.handle(Woken(), 1.2), WantState)
+
+
+def test_a_state_that_the_inputs_reach_is_begun_with_at_once():
+    found = replica(recovering=True)
+    offered(found, 4, 12, 0.1)
+    given(found, 10, 12, 0.2)
+    (job,) = jobs(found.handle(Received("q2", GiveState("o", state(10))), 0.3))
+    assert (job.begin, job.states) == (10, {"o": state(10)}), "no input is asked for again"
+    done(found, job, 0.4)
+    found.handle(Received("q2", GiveState("o", state(3))), 0.5)
+    assert found.recovery.snapshots == {"o": state(10)} and found.ports["s"].frontier == 12
+    stranger = replica(recovering=True)
+    stranger.handle(Received("x", GiveState("o", state(3))), 0.1)
+    assert stranger.recovery.snapshots == {}
+
+
+def test_a_fold_without_a_snapshot_begins_with_nothing_where_its_inputs_reach_back_to_the_first_bucket():
+    for first, begins in ((0, True), (1, False)):
+        found = replica(recovering=True)
+        offered(found, first, 12, 0.1)
+        effects = given(found, first, 12, 0.2)
+        assert [job.states for job in jobs(effects)] == [{"o": Snapshot(0, None)}] * begins
+        assert bool(messages(effects, WantState)) is not begins
+        assert not [e for e in effects if isinstance(e, Report)], "somebody can be asked"
+
+
+def test_a_second_answer_changes_nothing():
+    found = replica(recovering=True)
+    offered(found, 4, 30, 0.1)
+    given(found, 10, 12, 0.2)
+    found.handle(Received("q2", GiveState("o", state(10))), 0.3)
+    found.handle(Received("q2", GiveState("o", state(6))), 0.35)
+    assert found.recovering and found.recovery.snapshots == {"o": state(10)} and found.ports["s"].first == 10
+
+
+def test_a_chain_covers_what_its_last_bucket_does():
+    found = replica()
+    offered(found, 0, 0, 0.0)
+    found.handle(Received("S", Pong({"s": Offer(State.UP_FAILURE)}, {})), 0.1)
+    for bucket in range(3):
+        covered = Coverage.of("s", bucket, Level.PARTIAL)
+        found.handle(Received("S", Tentative("s", 1, bucket, Content(bucket, 1), True, 0.0, covered)), 0.2)
+    (first,) = found.jobs.running.values()
+    effects = found.handle(Evaluated(1, {"o": (Content(0, 1),)}, {"o": Content(1, 1)}), 0.3)
+    assert (first.begin, first.end) == (0, 1)
+    (job,) = jobs(effects)
+    assert (job.begin, job.end) == (1, 3)
+    done(found, job, 0.4)
+    fold = found.unions["o"].fold
+    assert fold is not None and fold.chain_coverage.spans == {"s": ((0, 3, Level.PARTIAL),)}
+
+
+def test_what_a_fold_gave_out_is_not_gone_on_with_without_its_state():
+    output = OutputSpec("o", {"s": 1}, (frozenset("s"),), ("r",), folds=True)
+    found = Replica(ReplicaSpec("q", {"s": ("S",)}, {"s": ("s",)}, {"o": output}), SETTINGS, True)
+    found.handle(Started({"o": Kept(3, (Content(3, 1),))}), 0.0)
+    assert found.outlets["o"].frontier == 0 and not found.ports["s"].may_lose
+
+
+def test_the_inputs_of_a_state_are_asked_for_at_once():
+    """Not only with the next heartbeat."""
+    found = replica(recovering=True)
+    offered(found, 4, 12, 0.1)
+    given(found, 10, 12, 0.2)
+    effects = found.handle(Received("q2", GiveState("o", state(6))), 0.25)
+    assert messages(effects, Subscribe) == [Subscribe("s", 2, Lane.BOTH, 6, False)]
+    (job,) = jobs(given(found, 6, 12, 0.26))
+    done(found, job, 0.27)
+    assert not found.recovering and found.ports["s"].may_lose, "only who recovers begins later rather than with a gap"

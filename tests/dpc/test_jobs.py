@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from auroral.dpc.coverage import Coverage, Level
-from auroral.dpc.events import Effect, Evaluate, Evaluated, Failed, Received, Send, Started, Woken
+from auroral.dpc.events import Effect, Evaluate, Evaluated, Failed, Kept, Received, Send, Started, Woken
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Policy, Settings
 from auroral.dpc.states import State
@@ -167,3 +167,56 @@ def test_a_job_for_many_buckets_says_of_each_how_late_it_is():
     (job,) = [job for job in jobs(given(found, "T", 0, 4, 2.0)) if not job.tentative]
     (said,) = [e.message for e in done(found, job, 2.1) if isinstance(e, Send) and isinstance(e.message, Stable)]
     assert [round(held, 3) for held in said.held] == [1.6, 1.1, 0.6, 0.1]
+
+
+def test_a_guess_has_no_more_buckets_than_a_correction():
+    found = replica(replace(SETTINGS, while_failing=Policy.DELAY))
+    answered(found, "S", State.UP_FAILURE, 0.1)
+    for bucket in range(40):
+        found.handle(Received("S", guess(found, "S", bucket)), 0.5)
+    (job,) = jobs(found.handle(Woken(), 4.5))
+    assert (job.begin, job.end) == (0, 32)
+    (job,) = jobs(done(found, job, 4.6))
+    assert (job.begin, job.end) == (32, 40)
+
+
+def test_an_output_that_is_far_ahead_of_another_is_guessed_later():
+    found = replica(replace(SETTINGS, while_failing=Policy.DELAY))
+    answered(found, "S", State.UP_FAILURE, 0.1)
+    found.outlets["both"].newest = 31
+    for bucket in range(40):
+        found.handle(Received("S", guess(found, "S", bucket)), 0.5)
+    (job,) = jobs(found.handle(Woken(), 4.5))
+    assert (job.outputs, job.begin, job.end) == (("one",), 0, 32)
+    assert jobs(found.handle(Woken(), 4.6)) == [], "one at a time"
+
+
+def test_a_stable_job_reads_all_that_it_needs_and_says_which_outputs_it_makes():
+    found = replica(SETTINGS)
+    (first,) = jobs(given(found, "S", 0, 2, 0.5))
+    assert (first.outputs, first.begin, first.end, first.tentative) == (("one",), 0, 2, False)
+    assert given(found, "T", 0, 2, 0.6) and found.jobs.being_made_stable == {"one"}
+    (both,) = jobs(done(found, first, 0.7))
+    assert both.outputs == ("both",) and {name: sorted(read) for name, read in both.view.items()} == {
+        "s": [0, 1],
+        "t": [0, 1],
+    }
+    assert found.jobs.last_stable == 2 and found.jobs.served == {"one": 1, "both": 2}
+
+
+def test_of_two_that_were_never_made_the_shorter_goes_first():
+    """D63."""
+    found = replica(SETTINGS)
+    found.outlets["one"].restore(Kept(2))
+    given(found, "T", 0, 3, 0.5)
+    (job,) = jobs(given(found, "S", 0, 3, 0.5))
+    assert (job.outputs, job.begin, job.end) == (("one",), 2, 3)
+    (job,) = jobs(done(found, job, 0.6))
+    assert (job.outputs, job.begin, job.end) == (("both",), 0, 3)
+
+
+def test_outputs_that_are_as_far_are_made_by_one_job():
+    found = replica(SETTINGS)
+    given(found, "T", 0, 1, 0.5)
+    (job,) = jobs(given(found, "S", 0, 1, 0.5))
+    assert job.outputs == ("both", "one") and found.jobs.served == {"both": 1, "one": 1}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from auroral.dpc.events import Effect, Send
 from auroral.dpc.judging import Judge
+from auroral.dpc.monitor import UNREACHED
 from auroral.dpc.port import Port
 from auroral.dpc.settings import Settings, WrongSettings
 from auroral.dpc.states import State
@@ -64,3 +67,42 @@ def test_a_share_that_is_over_before_a_failure_is_noticed_is_refused():
 def test_one_that_failed_is_asked_for_what_it_has(position: int | None, state: State):
     """Also by a reader that is to be told where to begin."""
     assert worth(Offer(State.FAILURE, True, 20), position).state is state
+
+
+def test_one_that_failed_and_has_stable_buckets_gives_nothing_new():
+    assert worth(Offer(State.FAILURE, True, 20), 19) == Offer(State.STABILIZATION, False, 20)
+    assert worth(Offer(State.UP_FAILURE, True, 90), 0) == Offer(State.UP_FAILURE, True, 90), (
+        "only a stable one is split"
+    )
+
+
+def test_one_that_lacks_the_next_bucket_or_does_not_send_it_is_of_no_use():
+    """D27, D71: unless what it lacks is lost for good."""
+    offers = {"a": Offer(State.STABLE, True, 9, 6), "b": Offer(State.STABLE, True, 9, 5)}
+    judge = Judge(SETTINGS, 5, True)
+    states = {
+        lossy: [offer.state for offer in judge.judged(offers, stalled, lossy).values()]
+        for stalled, lossy in (((), ()), ((), ("a",)), (("b",), ("a", "b")))
+    }
+    assert states == {
+        (): [State.FAILURE, State.STABLE],
+        ("a",): [State.STABLE, State.STABLE],
+        ("a", "b"): [State.STABLE, State.FAILURE],
+    }
+    anywhere = Judge(SETTINGS, None, True).judged(offers, (), ())
+    assert anywhere == offers, "who is to be told where to begin lacks nothing"
+
+
+def test_a_gap_is_taken_from_those_that_lost_least():
+    short, shorter, whole = (Offer(State.STABLE, True, 20, kept) for kept in (5, 9, 3))
+    bounded = replace(SETTINGS, most_kept=4)
+    for settings, offers, least in (
+        (bounded, {"a": short, "b": short, "c": shorter}, {"a", "b"}),
+        (bounded, {"a": short, "b": whole}, set()),
+        (bounded, {"a": short, "b": UNREACHED}, {"a"}),
+        (SETTINGS, {"a": short, "b": UNREACHED}, set()),
+        (SETTINGS, {"a": short, "b": shorter}, {"a"}),
+        (bounded, {"a": UNREACHED}, set()),
+    ):
+        assert Judge(settings, 3, True).least_lossy(offers) == least
+        assert Judge(settings, 3, False).least_lossy(offers) == set(), "who recovers begins later instead"

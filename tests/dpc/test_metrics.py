@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from auroral.dpc.events import Deliver, Miss, Received, Woken
-from auroral.dpc.metrics import Metrics
+from auroral.dpc.metrics import Measured, Metrics, StreamMetrics, together
 from auroral.dpc.values import Content, Release
 
 
@@ -67,3 +67,43 @@ def test_a_diagram_has_the_counts_of_all_and_the_worst_of_the_times():
     found.saw(9.9, Woken(), [Deliver("p", 0, Content(0, 7), False)])
     assert (found.diagram.n_tentative, found.diagram.tentative_buckets) == (15, 4)
     assert found.diagram.proc_new == pytest.approx(8.9)
+
+
+def test_nothing_has_been_measured_yet():
+    assert Metrics(1.0).diagram == Measured()
+    assert StreamMetrics(1.0).measured == Measured()
+
+
+def test_only_what_is_missed_counts_as_such():
+    """A bucket behind the gap is still to be corrected, and one before it is."""
+    found = metrics(*FAILURE[:5])
+    found.saw(9.0, Woken(), [Miss("o", 3, 4)])
+    stream = found.streams["o"]
+    assert (stream.measured.missed, set(stream.uncorrected)) == (1, {2, 4})
+    found.saw(9.5, Woken(), [Deliver("o", 2, Content(2, 5), True)])
+    found.saw(10.0, Woken(), [Deliver("o", 4, Content(4, 5), True)])
+    assert stream.measured.reconciliations == (1.0,), "from the gap on, which ends a part of it"
+    found.saw(11.0, Woken(), [Deliver("o", 5, Content(5, 1), False)])
+    found.saw(11.5, Woken(), [Deliver("o", 5, Content(5, 5), True)])
+    assert stream.measured.reconciliations == (1.0, 0.0), "the next begins with its own first correction"
+
+
+def test_a_diagram_is_as_slow_as_its_slowest_output():
+    slow = Measured(5.0, 2.0, 1, 2, 3, (1.0,), 0.5, 4)
+    quick = Measured(4.0, 3.0, 10, 20, 30, (2.0, 3.0), 0.25, 40)
+    assert together([slow, quick]) == Measured(5.0, 3.0, 11, 22, 33, (1.0, 2.0, 3.0), 0.5, 44)
+    assert (slow.delay_new, Measured(1.0, 2.0).delay_new) == (3.0, 0.0)
+
+
+def test_the_longest_of_two_failovers_counts():
+    found = metrics((1.1, "a", 0, 1, True), (5.1, "b", 1, 1, True), (7.1, "a", 2, 1, True), (8.1, "a", 2, 1, True))
+    assert found.streams["o"].measured.failover_gap == pytest.approx(3.0)
+    assert found.streams["o"].latencies == pytest.approx([0.1, 3.1, 4.1]), "the same bucket is new once"
+
+
+def test_buckets_may_be_shorter_than_a_second():
+    found = Metrics(0.5)
+    for now, sender, bucket in ((2.25, "a", 3), (4.0, "b", 4)):
+        found.saw(now, Received(sender, Release()), [Deliver("o", bucket, Content(bucket, 1), True)])
+    assert found.streams["o"].latencies == [0.25, 1.5]
+    assert found.streams["o"].measured.failover_gap == 4.0 - 2.25 - 0.5

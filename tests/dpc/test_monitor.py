@@ -42,3 +42,31 @@ def test_a_bound_that_leaves_no_time_to_notice_a_failure_is_refused():
     with pytest.raises(WrongSettings, match=r"noticed after 2 s .* not below half of the bound of 3 s; next: a larger"):
         Settings(bucket=1, bound=3)
     assert Settings(bucket=1, bound=float("inf")).detection == 2
+
+
+def test_news_is_what_decides_something():
+    monitor = Monitor(("a",), Settings(bucket=0.1, bound=3))
+    assert monitor.answered("a", {"s": Offer(State.STABLE, False, 3)})
+    assert not monitor.answered("a", {"s": Offer(State.STABLE, False, 9, 4)}), "buckets come and go"
+    assert monitor.offer("a", "s") == Offer(State.STABLE, False, 9, 4)
+    assert monitor.answered("a", {"s": Offer(State.STABLE, True, 9)})
+    assert monitor.answered("a", {"s": Offer(State.UP_FAILURE, True, 9)})
+    assert monitor.answered("a", {"s": Offer(State.UP_FAILURE, True, 9), "t": STABLE})
+    assert monitor.offer("a", "u") == UNREACHED
+
+
+def test_how_far_a_stream_ever_was_is_remembered():
+    monitor = Monitor(("a", "b"), Settings(bucket=0.1, bound=3))
+    assert monitor.furthest("s") == 0
+    monitor.answered("a", {"s": Offer(State.STABLE, True, 9)})
+    monitor.answered("b", {"s": Offer(State.STABLE, True, 4)})
+    assert monitor.furthest("s") == 9
+
+
+def test_who_was_lost_is_reached_again_when_it_answers():
+    monitor = Monitor(("a",), Settings(bucket=0.1, bound=3))
+    assert monitor.reached("a"), "nothing is known against it"
+    monitor.answered("a", {"s": STABLE})
+    monitor.lost("a")
+    assert not monitor.reached("a")
+    assert monitor.answered("a", {"s": STABLE}) and monitor.reached("a")

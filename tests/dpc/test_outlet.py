@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from auroral.dpc.coverage import NOTHING
-from auroral.dpc.events import Effect, Report, Send, Truncate
-from auroral.dpc.outlet import Outlet
-from auroral.dpc.settings import Settings
+from auroral.dpc.events import Effect, Kept, Report, Send, Truncate
+from auroral.dpc.outlet import Outlet, acknowledged
+from auroral.dpc.settings import Settings, WhenFull
 from auroral.dpc.switching import Lane
-from auroral.dpc.values import Ack, Confirm, Content, Message, Stable, Subscribe, Tentative, Unsubscribe, Want
+from auroral.dpc.values import (
+    LOST,
+    Ack,
+    Confirm,
+    Content,
+    Gap,
+    Message,
+    Ping,
+    Stable,
+    Subscribe,
+    Tentative,
+    Unsubscribe,
+    Want,
+)
 
 SETTINGS = Settings(bucket=0.5, bound=3.0)
 
@@ -154,3 +168,131 @@ def test_what_is_sent_again_is_as_old_as_it_is():
     for number, (now, ages) in enumerate({6.0: (1.25, 0.5), 8.0: (2.0, 2.0)}.items(), 1):
         effects = list(found.subscribe("a", Subscribe("s", number, Lane.BOTH, 0, False), now))
         assert [message.held for _, message in sent(effects) if isinstance(message, Stable)] == [ages]
+
+
+def test_a_message_has_no_more_buckets_than_so_many():
+    found = outlet(*range(70))
+    begins = [(message.begin, len(message.contents)) for message in subscribed(found, "a", 0)]
+    assert begins == [(0, 64), (64, 6)]
+
+
+def test_who_holds_nothing_tentative_is_sent_the_rows():
+    """D32: whatever it was sent before."""
+    found = Outlet("s", ("a",), SETTINGS)
+    subscribed(found, "a", 0, Lane.FRESH)
+    list(found.give_tentative(0, *rows(20), NOTHING, 0.0))
+    list(found.give_stable(rows(20), 0.0))
+    again = Subscribe("s", 2, Lane.BOTH, 0, False)
+    assert sent(found.subscribe("a", again, 0.0)) == [("a", Stable("s", 2, 0, rows(20)))]
+
+
+def test_who_asks_again_from_before_is_not_sent_confirmations():
+    found = Outlet("s", ("a",), SETTINGS)
+    subscribed(found, "a", 0)
+    for bucket in (0, 1, 2):
+        list(found.give_tentative(bucket, *rows(20 + bucket), NOTHING, 0.0))
+    list(found.give_stable(rows(20, 21), 0.0))
+    assert sent(found.want("a", Want("s", 1, 1), 0.0)) == [("a", Stable("s", 1, 1, rows(21)))]
+    assert sent(found.give_stable(rows(22), 0.0)) == [("a", Stable("s", 1, 2, rows(22)))], "it may lack that too"
+    assert sent(found.want("a", Want("s", 1, 9), 0.0)) == [], "it never goes on further ahead"
+
+
+def test_the_correct_lane_has_nothing_tentative_and_what_is_lost_is_not_news():
+    found = Outlet("s", ("a", "b"), SETTINGS)
+    subscribed(found, "a", 0, Lane.CORRECT)
+    subscribed(found, "b", 0, Lane.FRESH)
+    assert [to for to, _ in sent(found.give_tentative(0, *rows(20), NOTHING, 0.0))] == ["b"]
+    list(found.give_tentative(3, *rows(23), NOTHING, 0.0))
+    list(found.give_tentative(1, *rows(21), NOTHING, 0.0))
+    assert found.newest == 3
+    list(found.give_stable(rows(20, 21, 22, 23), 1.0))
+    assert sent(found.give_stable([LOST, *rows(25)], 1.0, [0.5, 0.5])) == [
+        ("b", Stable("s", 1, 5, rows(25), (0.5,))),
+        ("a", Gap("s", 1, 4, 5)),
+        ("a", Stable("s", 1, 5, rows(25), (0.5,))),
+    ]
+    assert found.newest == 5
+
+
+def test_an_earlier_life_is_gone_on_with():
+    found = outlet(1, 2, 3)
+    found.restore(Kept(4, rows(14, 15)))
+    assert (found.kept_from, found.frontier, found.newest) == (4, 6, 5)
+    assert found.kept == {4: Content(14, 1), 5: Content(15, 1)} and found.usually_at == {}
+    assert list(found.begin(9)) == [Truncate("s", 9)]
+    assert (found.kept_from, found.frontier, found.newest, found.kept) == (9, 9, 8, {})
+
+
+def test_where_nobody_reads_nothing_is_kept():
+    found = Outlet("s", (), SETTINGS)
+    list(found.give_stable(rows(0, 1), 0.0))
+    assert list(found.forget()) == [Truncate("s", 2)]
+    assert (found.kept, found.usually_at, found.kept_from) == ({}, {}, 2)
+
+
+def test_a_need_that_is_ahead_of_what_is_there_forgets_no_more_than_there_is():
+    found = outlet(0, 1)
+    for reader in "ab":
+        found.acknowledged(reader, Ack(9, 0.0))
+    assert list(found.forget()) == [Truncate("s", 2)] and found.ever_stable == 9
+    subscribed(found, "a", 12)
+    assert found.ever_stable == 12
+
+
+def test_the_slowest_reader_decides_what_is_set_aside():
+    """D77: the last of what each said."""
+    found = outlet()
+    assert found.reserve == 0.0
+    for reader, reserve in (("a", 0.5), ("b", 0.2), ("a", 0.3)):
+        found.acknowledged(reader, Ack(0, reserve))
+    assert found.reserve == 0.3
+
+
+def test_who_lost_everything_begins_no_earlier_than_what_is_kept():
+    found = outlet(*range(6))
+    for reader, need in (("a", 2), ("b", 4)):
+        found.acknowledged(reader, Ack(need, 0.0))
+    list(found._drop(3))
+    assert subscribed(found, "a", None)[0] == Stable("s", 1, 3, ())
+    assert subscribed(found, "stranger", None)[0] == Stable("s", 1, 3, ())
+
+
+def test_subscriptions_that_do_not_hold_are_named():
+    found = outlet()
+    subscribed(found, "a", 0, number=4)
+    assert found.holds("a", 4) and not found.holds("a", 3) and not found.holds("b", 4)
+    said = Ping({"s": Ack(2, 0.5), "t": Ack(1, 0.0)}, {"s": 3, "t": 7})
+    assert acknowledged({"s": found}, "a", said) == {"s": 3}
+    assert found.needs == {"a": 2}
+    assert acknowledged({"s": found}, "a", Ping({}, {"s": 4})) == {}
+    found.unsubscribe("b", Unsubscribe("s", 4))
+    found.disconnected("b")
+    assert found.holds("a", 4)
+
+
+def test_there_is_room_for_as_many_as_are_kept_at_most():
+    """D72."""
+    found = Outlet("s", (), replace(SETTINGS, most_kept=4, when_full=WhenFull.BLOCK))
+    list(found.give_stable(rows(0, 1), 0.0))
+    assert found.room == 4
+    list(found.forget())
+    assert found.room == 6
+
+
+def test_no_more_is_lost_than_does_not_fit():
+    """D71."""
+    found = Outlet("s", ("a",), replace(SETTINGS, most_kept=2))
+    assert list(found.give_stable(rows(0, 1), 0.0)) == []
+    assert list(found.give_stable(rows(2), 0.0)) == [Report("lost from a full buffer", "s", 1), Truncate("s", 1)]
+    assert sorted(found.kept) == sorted(found.usually_at) == [1, 2]
+
+
+def test_confirmations_say_no_age_and_go_into_one_message():
+    """D64."""
+    found = Outlet("s", ("a",), SETTINGS)
+    subscribed(found, "a", 0, Lane.FRESH)
+    for bucket, now in ((0, 1.0), (1, 1.5)):
+        list(found.give_tentative(bucket, *rows(20 + bucket), NOTHING, 0.0))
+        list(found.give_stable(rows(20 + bucket), now))
+    again = Subscribe("s", 2, Lane.BOTH, 0, True)
+    assert sent(found.subscribe("a", again, 2.0)) == [("a", Confirm("s", 2, 0, (20, 21)))]

@@ -11,7 +11,7 @@ from auroral.dpc.port import Port
 from auroral.dpc.settings import Settings
 from auroral.dpc.states import State
 from auroral.dpc.switching import Lane, Offer
-from auroral.dpc.values import Confirm, Content, Stable, Subscribe, Tentative, Unsubscribe, Want
+from auroral.dpc.values import Confirm, Content, Gap, Stable, Subscribe, Tentative, Unsubscribe, Want
 
 SETTINGS = Settings(bucket=0.5, bound=5)
 
@@ -168,3 +168,188 @@ def test_buckets_that_are_said_again_are_as_old_as_they_are():
     again = Stable("s", 1, 0, tuple(Content(hash, 1) for hash in (10, 11, 12)), held=(0.75,) * 3)
     all_of(found.take_stable(again, 5.0))
     assert found.origin == {0: 4.25, 1: 4.25, 2: 4.25}
+
+
+def test_messages_of_an_earlier_subscription_are_left():
+    found = port()
+    old = Stable("s", 9, 0, (Content(10, 1),))
+    assert all_of(found.receive("a", old, 2.0)) == [Report("of an earlier subscription", "s")]
+    assert (found.frontier, found.served["a"]) == (0, 1.0)
+    assert all_of(found.receive("a", stable(0, 10), 2.0)) == []
+    assert (found.frontier, found.served["a"], found.heard) == (1, 2.0, 2.0)
+    all_of(found.receive("a", tentative(1, 11), 3.0))
+    all_of(found.receive("a", Confirm("s", 1, 1, (11,)), 4.0))
+    assert (found.frontier, found.heard) == (2, 4.0)
+    assert all_of(found.receive("a", Gap("s", 1, 2, 4), 5.0)) == [Report("gap", "s", 2)]
+    assert (found.frontier, found.heard) == (4, 5.0)
+
+
+def test_a_subscription_that_the_producer_does_not_know_is_made_again():
+    found = port()
+    assert all_of(found.renew("a", 7, 2.0)) == [] and all_of(found.renew("b", 1, 2.0)) == []
+    assert all_of(found.renew("a", 1, 2.0)) == [Send("a", Subscribe("s", 2, Lane.BOTH, 0, False))]
+    assert found.serves("a", 2) and found.served["a"] == 2.0
+    found.leaving_out = {"a"}
+    assert all_of(found.renew("a", 2, 3.0)) == [Send("a", Subscribe("s", 3, Lane.BOTH, 0, False, gaps=True))]
+
+
+def test_a_connection_that_broke_is_subscribed_anew():
+    found, healthy = port(), {"a": Offer(State.STABLE), "b": Offer(State.STABLE)}
+    found.disconnected("b")
+    assert all_of(found.switch(healthy, 1.1)) == []
+    found.disconnected("a")
+    assert not found.serves("a", 1)
+    assert all_of(found.switch(healthy, 1.2)) == [Send("a", Subscribe("s", 2, Lane.BOTH, 0, False))]
+
+
+def test_one_that_is_not_reached_is_not_subscribed_to():
+    found = Port("s", ("a",), SETTINGS)
+    assert all_of(found.switch({"a": Offer(State.FAILURE)}, 1.0)) == [] and found.lanes == {}
+
+
+def test_silence_for_as_long_as_is_allowed_is_none():
+    """D27: a bucket and what it takes to notice a failure."""
+    further = {"a": Offer(State.STABLE, frontier=3), "b": Offer(State.STABLE, frontier=3)}
+    found = port()
+    assert all_of(found.switch(further, 2.5)) == []
+    assert all_of(found.switch(further, 2.5 + 1e-9)) != []
+    found = port()
+    all_of(found.take_stable(stable(0, 10, 11, 12), 1.0))
+    assert all_of(found.switch(further, 9.0)) == [], "it has sent all that it says it has"
+
+
+def test_the_fresh_lane_may_be_silent_while_another_one_corrects():
+    found = port()
+    split = {"a": Offer(State.STABILIZATION, True, 9), "b": Offer(State.STABILIZATION, False, 9)}
+    assert all_of(found.switch(split, 1.0))
+    assert found.lanes == {"a": Lane.FRESH, "b": Lane.CORRECT}
+    found.served["b"] = 8.0
+    assert all_of(found.switch(split, 9.0)) == []
+
+
+def test_who_is_to_be_told_where_to_begin_asks_one_and_takes_nothing_tentative():
+    found = Port("s", ("a", "b"), SETTINGS, ("x",), resuming=True)
+    split = {"a": Offer(State.UP_FAILURE), "b": Offer(State.STABILIZATION)}
+    assert all_of(found.switch(split, 1.0)) == [Send("a", Subscribe("s", 1, Lane.BOTH, None, False))]
+    assert all_of(found.take_tentative("a", tentative(4, 14), 1.1)) == []
+    assert (found.tentative, found.origin) == ({}, {})
+    all_of(found.take_stable(stable(5, 15), 1.2))
+    assert (found.first, found.frontier, found.furthest, found.resuming) == (5, 6, 6, False)
+    assert found.reaches_back(3) == 7, "the first window that is whole"
+    assert port().reaches_back(3) == 0, "before the first bucket there is nothing to miss"
+
+
+def test_who_begins_again_holds_nothing():
+    found = port()
+    all_of(found.take_stable(stable(0, 10), 1.0))
+    all_of(found.take_gap(Gap("s", 1, 1, 2), 1.0))
+    all_of(found.take_tentative("a", tentative(4, 14, closed=False), 1.0))
+    assert found.opened == {4}
+    found.resume()
+    held = (found.stable, found.lost, found.tentative, found.origin, found.arrived, found.numbers, found.lanes)
+    assert not any(held) and not found.opened
+    assert found.resuming and found.furthest == 0
+
+
+def test_a_gap_takes_the_place_of_what_was_not_stable():
+    """D71: what is stable stays, what is lost is not there."""
+    found = port()
+    all_of(found.take_stable(stable(0, 10), 1.0))
+    all_of(found.take_stable(stable(2, 12), 1.0))
+    all_of(found.take_tentative("a", tentative(1, 11), 1.0))
+    all_of(found.take_tentative("a", tentative(3, 13), 1.0))
+    assert all_of(found.take_gap(Gap("s", 1, 0, 4), 2.0)) == [Report("gap", "s", 2)]
+    assert found.lost == {1, 3} and found.tentative == {} and found.frontier == 4
+    assert [found.best(b) for b in range(4)] == [Content(10, 1), None, Content(12, 1), None]
+    assert [found.coverage(b).level("x") for b in range(3)] == [Level.COMPLETE, Level.MISSING, Level.COMPLETE]
+    assert all_of(found.take_gap(Gap("s", 1, 0, 4), 2.1)) == [], "nothing is lost twice"
+    assert all_of(found.take_stable(stable(1, 99), 2.2)) == [Report("stable again", "s")], "a gap differs from nothing"
+
+
+def test_what_is_confirmed_again_is_nothing_new():
+    found = port()
+    all_of(found.take_stable(stable(0, 10), 1.0))
+    all_of(found.take_stable(stable(2, 12), 1.0))
+    all_of(found.take_tentative("a", tentative(1, 11), 1.0))
+    again = Report("stable again", "s")
+    assert all_of(found.take_confirm("a", Confirm("s", 1, 0, (10, 11, 12)), 2.0)) == [again, again]
+    assert (found.frontier, found.furthest, found.tentative) == (3, 3, {})
+    effects = all_of(found.take_confirm("a", Confirm("s", 1, 3, (13, 14)), 3.0))
+    assert effects == [Send("a", Want("s", 1, 3))], "asked for once, from there on"
+    all_of(found.take_tentative("a", tentative(3, 13), 3.0))
+    all_of(found.take_confirm("a", Confirm("s", 1, 3, (13,)), 3.1))
+    assert found.furthest == 4
+
+
+def test_a_part_of_a_bucket_is_heard_of_before_its_end():
+    found = port()
+    all_of(found.take_tentative("a", tentative(0, 20, closed=False), 1.0))
+    assert found.opened == {0} and found.heard == 0.0, "only the end of a bucket shows that it goes on"
+    all_of(found.take_tentative("a", tentative(0, 21), 1.3))
+    assert found.heard == 1.3 and found.closed(0)
+    all_of(found.take_tentative("a", tentative(1, 21), 1.5))
+    all_of(found.take_tentative("a", tentative(1, 22, closed=False), 1.6))
+    assert found.opened == {0}, "its end came first"
+    assert found.arrived == {0: 1.0, 1: 1.5}
+
+
+def test_a_bucket_that_was_held_longer_makes_those_before_it_older():
+    found = port()
+    all_of(found.take_tentative("a", tentative(0, 20), 1.0))
+    all_of(found.take_tentative("a", tentative(1, 21, held=0.5), 1.2))
+    assert found.origin == {0: 0.7, 1: 0.7} and found.arrived == {0: 1.0, 1: 1.2}
+
+
+def test_who_is_read_decides_the_state():
+    found = port()
+    stable_now, silent = 1.0, 99.0
+    for state, failed, cut_off in (
+        (State.STABLE, (False, True), (False, True)),
+        (State.UP_FAILURE, (True, True), (False, False)),
+        (State.STABILIZATION, (True, True), (False, False)),
+        (State.FAILURE, (True, True), (True, True)),
+    ):
+        monitor = Monitor(("a", "b"), SETTINGS)
+        monitor.answered("a", {"s": Offer(state)})
+        monitor.answered("b", {"s": Offer(State.STABLE)})
+        assert tuple(found.failed(monitor, now) for now in (stable_now, silent)) == failed
+        assert tuple(found.cut_off(monitor, now) for now in (stable_now, silent)) == cut_off
+    found.curr = None
+    assert found.state(monitor) is State.FAILURE
+
+
+def test_what_is_not_read_any_more_is_forgotten_and_what_is_not_stable_stays():
+    found = port()
+    all_of(found.take_stable(stable(0, 10, 11, 12), 1.0))
+    all_of(found.take_gap(Gap("s", 1, 3, 5), 1.0))
+    all_of(found.take_tentative("a", tentative(6, 16, closed=False), 1.0))
+    found.opened |= {1, 2}
+    found.forget(2)
+    assert sorted(found.stable) == [2, 3, 4] and found.opened == {2, 6} and found.lost == {3, 4}
+    assert min(found.origin) == min(found.arrived) == 2
+    found.forget(4)
+    assert found.lost == {4}
+    found.forget(50)
+    assert sorted(found.tentative) == [6] and found.opened == {6} and min(found.origin) == 5
+
+
+def test_what_nobody_reads_is_not_waited_for():
+    found = port()
+    all_of(found.take_stable(stable(4, 14), 1.0))
+    found.skip(4)
+    assert found.frontier == 5
+    found.skip(2)
+    assert found.frontier == 5
+
+
+def test_what_was_tentative_and_is_stable_by_now_is_not_spoken_of():
+    """D32."""
+    found = port()
+    all_of(found.take_tentative("a", tentative(0, 20), 1.0))
+    all_of(found.take_stable(stable(0, 10), 1.0))
+    found.tentative = {}
+    (effect,) = found.renew("a", 1, 1.1)
+    assert effect == Send("a", Subscribe("s", 2, Lane.BOTH, 1, False))
+    all_of(found.take_tentative("a", tentative(1, 21), 1.2))
+    (effect,) = found.renew("a", 2, 1.3)
+    assert effect == Send("a", Subscribe("s", 3, Lane.BOTH, 1, True))

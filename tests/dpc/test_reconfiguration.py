@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from auroral.dpc.coverage import NOTHING
 from auroral.dpc.events import (
     Changed,
     Decide,
@@ -13,6 +14,7 @@ from auroral.dpc.events import (
     Received,
     Send,
     Started,
+    WakeAt,
     Woken,
 )
 from auroral.dpc.reconfiguration import PATIENCE, PAUSE, Reconfiguration
@@ -21,7 +23,20 @@ from auroral.dpc.settings import UNLIMITED, Settings
 from auroral.dpc.states import State
 from auroral.dpc.sunion import OutputSpec
 from auroral.dpc.switching import Offer
-from auroral.dpc.values import Ack, Commit, Committed, Content, Message, Ping, Pong, Prepare, Promise, Stable, Withdraw
+from auroral.dpc.values import (
+    Ack,
+    Commit,
+    Committed,
+    Content,
+    Message,
+    Ping,
+    Pong,
+    Prepare,
+    Promise,
+    Stable,
+    Tentative,
+    Withdraw,
+)
 from auroral.dpc.versions import Plan
 
 SETTINGS = Settings(bucket=0.5, bound=3.0)
@@ -151,3 +166,72 @@ def test_a_promise_outlives_a_crash_and_who_recovers_makes_none():
     found = replica(Plan((0,), 3, 1))
     assert given(found, 0, 9, 0.5) == [(0, 3, 0)]
     assert said(told(replica(recovering=True), Prepare(1, 1), 0.6)) == []
+
+
+def test_who_asks_again_soon_is_woken_for_it():
+    assert catalog().handle(Woken(), 1.0)[-1] == WakeAt(1.5)
+
+
+def test_a_promise_of_another_attempt_or_of_a_stranger_does_not_count():
+    found = catalog(Decide((0, 9), True, 4))
+    assert said(found.handle(Woken(), 0.1)) == [("a", Prepare(2, 5)), ("b", Prepare(2, 5))]
+    for sender, promise in (("a", Promise(1, 5, 30)), ("a", Promise(2, 4, 30)), ("x", Promise(2, 5, 30))):
+        found.handle(Received(sender, promise), 0.2)
+    assert found.promises == {}
+    found.handle(Received("a", Promise(2, 5, 30)), 0.3)
+    effects = found.handle(Received("b", Promise(2, 5, 31)), 0.4)
+    assert Changed(2, 31) in effects and found.starts == (0, 9, 31)
+    assert said(effects) == [(to, commit) for to in "ab" for commit in (Commit(1, 9), Commit(2, 31))]
+    found.handle(Received("a", Committed(1)), 0.5)
+    assert "a" not in found.told, "it does not know all yet"
+
+
+def test_nothing_is_said_where_nothing_is_wanted():
+    found = catalog()
+    assert said(found.handle(Woken(), 50.0)) == []
+
+
+def test_an_attempt_ends_when_patience_does_and_the_next_waits_for_the_pause():
+    found = catalog()
+    found.handle(Propose(), 1.0)
+    assert said(found.handle(Woken(), 0.9 + PATIENCE))[0] == ("a", Prepare(1, 1))
+    assert said(found.handle(Woken(), 1.0 + PATIENCE))[0] == ("a", Withdraw(1, 1))
+    assert said(found.handle(Woken(), 0.9 + PATIENCE + PAUSE))[0] == ("a", Withdraw(1, 1))
+    assert said(found.handle(Woken(), 1.0 + PATIENCE + PAUSE))[0] == ("a", Prepare(1, 2))
+
+
+def test_what_changes_nothing_is_not_written_down():
+    found = replica()
+    told(found, Prepare(1, 2), 0.1)
+    for message in (Prepare(1, 2), Prepare(2, 3), Withdraw(2, 5), Commit(3, 9)):
+        assert not [e for e in told(found, message, 0.2) if isinstance(e, KeepPlan)]
+    assert found.versions.plan == Plan((0,), AHEAD, 2)
+    assert KeepPlan(Plan((0,), None, 3)) in told(found, Withdraw(1, 3), 0.3)
+    assert said(told(found, Prepare(1, 3), 0.4)) == [("catalog", Promise(1, 3, AHEAD))], "asked for after all"
+    assert KeepPlan(Plan((0, 8))) in told(found, Commit(1, 8), 0.5)
+    assert said(told(found, Commit(3, 9), 0.6)) == [], "one is missing between"
+
+
+def test_what_is_just_being_made_stable_counts():
+    found = replica()
+    contents = tuple(Content(bucket, 1) for bucket in range(3))
+    found.handle(Received("S", Stable("s", 1, 0, contents)), 0.5)
+    assert said(told(found, Prepare(1, 1), 0.6)) == [("catalog", Promise(1, 1, 3 + AHEAD))]
+
+
+def test_a_guess_is_of_one_version_too():
+    found = replica(Plan((0, 5)))
+    found.handle(Received("S", Pong({"s": Offer(State.UP_FAILURE)}, {})), 0.1)
+    for bucket in range(8):
+        guess = Tentative("s", 1, bucket, Content(bucket, 1), True, 0.0, NOTHING)
+        found.handle(Received("S", guess), 0.5)
+    (first,) = found.jobs.running.values()
+    found.handle(Evaluated(1, {"o": (Content(0, 1),)}), 0.6)
+    (job,) = found.jobs.running.values()
+    assert [(first.begin, first.end), (job.begin, job.end)] == [(0, 1), (1, 5)]
+    (effect,) = [e for e in found.handle(Evaluated(2, {"o": contents(4)}), 0.7) if isinstance(e, Evaluate)]
+    assert (effect.begin, effect.end, effect.version, effect.tentative) == (5, 8, 1, True)
+
+
+def contents(count: int) -> tuple[Content, ...]:
+    return tuple(Content(number, 1) for number in range(count))

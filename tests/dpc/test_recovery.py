@@ -6,7 +6,21 @@ import pytest
 
 from auroral.dpc.client import Client
 from auroral.dpc.coverage import NOTHING
-from auroral.dpc.events import Deliver, Effect, Kept, Logged, Received, Report, Send, Started, Truncate, Woken
+from auroral.dpc.events import (
+    Deliver,
+    Disconnected,
+    Effect,
+    Evaluated,
+    Keep,
+    Kept,
+    Logged,
+    Received,
+    Report,
+    Send,
+    Started,
+    Truncate,
+    Woken,
+)
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Settings
 from auroral.dpc.source import Source
@@ -175,3 +189,83 @@ def test_one_that_came_back_learns_from_the_others_what_a_job_takes():
     assert found.usual_job.highest == 0.4, "what it does not know itself"
     pings = [e for e in found.handle(Woken(), 1.0) if isinstance(e, Send) and isinstance(e.message, Ping)]
     assert {e.to: e.message.job for e in pings if isinstance(e.message, Ping)} == {"S": 0.0, "q2": 0.4}
+
+
+def test_an_input_is_given_up_once_a_failure_would_have_been_noticed():
+    found = replica(durable=False)
+    found.handle(Received("reader", Ping({"o": Ack(6, 0.0)}, {})), 0.1)
+    found.handle(Woken(), SETTINGS.detection)
+    assert found.ports["s"].resuming
+    found.handle(Woken(), SETTINGS.detection + 0.01)
+    assert not found.ports["s"].resuming and found.ports["s"].frontier == 4, "the window before what is asked for"
+    assert (found.outlets["o"].frontier, found.recovering) == (6, False)
+
+
+def test_who_was_never_away_is_mute_at_no_time():
+    found = replica(recovering=False)
+    assert sent(found.handle(Received("x", Ping({}, {})), 0.1), Pong)
+    assert not sent(replica().handle(Received("x", Ping({}, {})), 0.1), Pong), "D65"
+
+
+def test_only_what_an_output_waits_for_begins_again_with_an_input():
+    outputs = {name: OutputSpec(name, {name: 1}, (frozenset(name),), ()) for name in "st"}
+    spec = ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, outputs)
+    found = Replica(spec, SETTINGS, recovering=True)
+    found.handle(Started(), 0.0)
+    for name in "st":
+        found.handle(Received(name.upper(), Pong({name: Offer(State.STABLE, True, 9, 4)}, {})), 0.05)
+        found.handle(Received(name.upper(), Stable(name, 1, 4, rows(4))), 0.06)
+    assert found.recovering and [union.begun for union in found.unions.values()] == [True, True]
+    found.handle(Received("S", Pong({"s": Offer(State.UP_FAILURE, True, 9, 7)}, {})), 0.07)
+    assert [union.begun for union in found.unions.values()] == [False, True]
+    assert (found.ports["s"].resuming, found.ports["t"].resuming) == (True, False)
+
+
+def test_what_follows_on_the_disk_is_kept():
+    """The first window that its inputs reach is the next."""
+    found = replica(kept={"o": Kept(5, rows(35))})
+    told(found, 4, 14, 15, 16, 17)
+    assert (found.outlets["o"].kept_from, found.outlets["o"].frontier) == (5, 6)
+
+
+def test_an_input_begins_again_only_when_nobody_has_its_next_bucket():
+    found = replica()
+    told(found, 4, 14, 15, 16, 17)
+    for kept_from, resuming in ((8, False), (9, True)):
+        found.recovering = True
+        found.handle(Received("S", Pong({"s": Offer(State.STABLE, True, 20, kept_from)}, {})), 5.0 + kept_from)
+        assert found.ports["s"].resuming is resuming
+
+
+def two_inputs(**horizons: int) -> Replica:
+    outputs = {"o": OutputSpec("o", horizons, (frozenset("st"),), ("reader",))}
+    spec = ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, outputs)
+    found = Replica(spec, SETTINGS, recovering=True)
+    found.handle(Started(), 0.0)
+    return found
+
+
+def test_an_output_begins_with_the_first_bucket_that_all_its_inputs_reach():
+    found = two_inputs(s=1, t=2)
+    for name, begin, frontier in (("s", 4, 9), ("t", 5, 8)):
+        found.handle(Received(name.upper(), Pong({name: Offer(State.STABLE, True, frontier, begin)}, {})), 0.01)
+        found.handle(Received(name.upper(), Stable(name, 1, begin, rows(*range(begin, frontier)))), 0.02)
+    assert found.outlets["o"].frontier == 6
+    assert found.recovering, "t is at 8, and the output at 6"
+    (job,) = found.jobs.running.values()
+    effects = found.handle(Evaluated(1, {"o": rows(36, 37)}), 0.03)
+    assert (job.begin, job.end) == (6, 8) and Keep("o", 6, rows(36, 37)) in effects
+    assert not found.recovering, "as far as the input that is behind"
+
+
+def test_one_that_is_reached_is_waited_for():
+    """It may give the input later: what it keeps is not known without it."""
+    found = two_inputs(s=1, t=1)
+    found.handle(Received("reader", Ping({"o": Ack(6, 0.0)}, {})), 0.05)
+    found.handle(Received("T", Pong({}, {})), 0.06)
+    for tick in range(20):
+        found.handle(Received("T", Pong({}, {})), 0.1 * tick + 0.1)
+    assert (found.ports["s"].resuming, found.ports["t"].resuming) == (False, True)
+    found.handle(Disconnected("T"), 2.2)
+    found.handle(Woken(), 2.3)
+    assert not found.ports["t"].resuming

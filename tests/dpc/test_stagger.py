@@ -116,3 +116,87 @@ def _post(
     for send in sends:
         if draw.random() < 0.8:
             pending.append((now + draw.choice((0.1, 0.2, 0.9)), sender, send))
+
+
+def granted() -> Stagger:
+    """By b, asked at 0 s, until 5 s."""
+    found = Stagger("a", ("b", "c"))
+    list(found.want(0.0, "bc"))
+    assert not list(found.grant("b", Grant(1), 0.1))
+    return found
+
+
+def test_another_one_is_asked_each_time_and_not_too_often():
+    found, asked = Stagger("a", ("b", "c")), []
+    for now in (0.0, 0.49, 0.5, 0.9, 1.0, 1.5):
+        asked += [(now, send) for send in found.want(now, "bc")]
+    assert asked == [
+        (0.0, Send("b", Ask(1, 5.0))),
+        (0.5, Send("c", Ask(2, 5.0))),
+        (1.0, Send("b", Ask(3, 5.0))),
+        (1.5, Send("c", Ask(4, 5.0))),
+    ]
+    assert only(found.want(2.0, "c")) == Send("c", Ask(5, 5.0)), "who is not reached is not asked"
+
+
+def test_a_turn_is_renewed_with_who_granted_it_from_half_of_it_on():
+    found = granted()
+    assert list(found.want(2.4, "bc")) == []
+    assert only(found.want(2.5, "bc")) == Send("b", Ask(2, 5.0))
+    assert found.may_correct(2.6, "bc"), "until the answer comes"
+    found.refuse("c", Refuse(2))
+    found.refuse("b", Refuse(1))
+    assert found.may_correct(2.7, "bc"), "neither is the answer"
+    found.refuse("b", Refuse(2))
+    assert not found.may_correct(2.8, "bc")
+    assert only(found.want(3.0, "bc")).message == Ask(3, 5.0)
+
+
+def test_a_promise_ends_with_its_lease():
+    found = Stagger("b", ("a", "c"))
+    list(found.ask("a", Ask(1, 5.0), False, 1.0))
+    assert list(found.want(5.9, "ac")) == [] and not found.may_correct(5.9, [])
+    assert list(found.want(6.0, "ac")) and found.may_correct(6.0, [])
+    found.release("nobody")
+
+
+def test_a_promise_that_is_renewed_outlasts_even_a_wish_of_its_own():
+    """D57: also where it corrects, which it does not while it promises; once the lease is over it is asked afresh."""
+    found = Stagger("a", ("b",))
+    list(found.ask("b", Ask(1, 5.0), False, 0.0))
+    list(found.want(0.5, "b"))
+    assert only(found.ask("b", Ask(2, 5.0), True, 4.0)) == Send("b", Grant(2))
+    assert only(found.ask("b", Ask(3, 5.0), False, 9.0)) == Send("b", Refuse(3))
+
+
+def test_a_promise_outweighs_a_grant():
+    found = granted()
+    found.wanted = False
+    assert list(found.ask("c", Ask(7, 5.0), False, 1.0)) == [Send("b", Release()), Send("c", Grant(7))]
+    assert not found.may_correct(1.1, "bc")
+    found.release("c")
+    assert not found.may_correct(1.2, "bc"), "what was granted is given back"
+
+
+def test_a_grant_that_was_not_asked_for_or_is_not_wanted_any_more_is_given_back():
+    assert only(granted().grant("b", Grant(1), 0.2)) == Send("b", Release()), "it came twice"
+    for sender, number in (("c", 1), ("b", 2)):
+        found = Stagger("a", ("b", "c"))
+        list(found.want(0.0, "bc"))
+        assert only(found.grant(sender, Grant(number), 0.1)) == Send(sender, Release())
+    found = Stagger("a", ("b", "c"))
+    list(found.want(0.0, "bc"))
+    found.wanted = False
+    assert only(found.grant("b", Grant(1), 0.1)) == Send("b", Release())
+    found = granted()
+    assert only(found.done()) == Send("b", Release())
+    assert list(found.done()) == [] and not found.wanted and not found.may_correct(0.2, "bc")
+
+
+def test_who_wants_nothing_grants_whatever_its_name():
+    assert only(Stagger("a", ("b",)).ask("b", Ask(1, 5.0), False, 0.0)) == Send("b", Grant(1))
+
+
+def test_all_are_asked_in_turn():
+    found = Stagger("a", ("b", "c", "d"))
+    assert [only(found.want(now, "bcd")).to for now in (0.0, 1.0, 2.0, 3.0)] == ["b", "c", "d", "b"]

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from auroral.dpc.coverage import NOTHING, Coverage, Level
 from auroral.dpc.events import Evaluated, Kept, Received, Send, Started, Woken
-from auroral.dpc.replica import Replica
+from auroral.dpc.port import Held
+from auroral.dpc.replica import Replica, ReplicaSpec
+from auroral.dpc.settings import Policy
 from auroral.dpc.source import Source
+from auroral.dpc.states import State
+from auroral.dpc.sunion import OutputSpec, SUnion
 from auroral.dpc.switching import Lane
 from auroral.dpc.usual import Usual
-from auroral.dpc.values import Content, Stable, Subscribe
+from auroral.dpc.values import Ack, Content, Stable, Subscribe
+from auroral.dpc.versions import Plan
 from dpc.test_replica import SETTINGS, given, jobs, replica
 
 
@@ -76,3 +84,270 @@ def test_without_a_bound_nothing_is_ever_tentative():
     found = Replica(replica().spec, settings)
     found.ports["s"].origin[0] = found.ports["s"].arrived[0] = float("-inf")
     assert found.unions["o"].tentative_range(1e9) is None
+
+
+def test_what_is_usual_is_the_median_and_the_highest_of_the_last_hundred():
+    usual = Usual()
+    assert (usual.value, usual.highest) == (0.0, 0.0)
+    for seconds in (3.0, 1.0, 2.0):
+        usual.learn(seconds)
+    assert (usual.value, usual.highest) == (2.0, 3.0)
+    usual, found = Usual(), {}
+    for seconds in range(1, 120):
+        usual.learn(float(seconds))
+        found[seconds] = (usual.value, usual.highest, len(usual.times))
+    assert found[9] == (5.0, 9.0, 9)
+    assert found[10] == (6.0, 9.0, 10), "of ten or more the longest is no measure"
+    assert found[119] == (70.0, 118.0, 100)
+
+
+def union(**settings: object) -> SUnion:
+    """Of two inputs."""
+    found = replica().unions["o"]
+    found.settings = replace(SETTINGS, **settings)  # type: ignore[arg-type]
+    return found
+
+
+def heard(found: SUnion, name: str, times: dict[int, float]) -> None:
+    """Tentative versions of these buckets."""
+    for bucket, at in times.items():
+        found.ports[name].origin[bucket] = found.ports[name].arrived[bucket] = at
+        found.ports[name].tentative[bucket] = Held("S", 1, Content(bucket, 1), True, NOTHING)
+
+
+def stable(found: SUnion, name: str, count: int, now: float) -> None:
+    contents = tuple(Content(bucket, 1) for bucket in range(count))
+    list(found.ports[name].take_stable(Stable(name, 1, 0, contents), now))
+
+
+def test_the_time_of_a_bucket_is_the_bound_less_what_is_set_aside():
+    """D37, D77: its own job, messages, those behind it, and the time to read from another replica."""
+    found = union()
+    heard(found, "s", {0: 1.0})
+    assert found.next_deadline(1.0) == pytest.approx(1.0 + 3.0 - 0.02 - 0.44)
+    found.usual_job.learn(0.25)
+    found.outlet.acknowledged("r", Ack(0, 0.5))
+    due = found.next_deadline(1.0)
+    assert due == pytest.approx(1.0 + 3.0 - 0.02 - 0.44 - 0.25 - 0.5)
+    assert found.next_deadline(due) == float("inf"), "it has come"
+    assert union(bound=float("inf")).next_deadline(0.0) == float("inf")
+
+
+@pytest.mark.parametrize(("share", "due"), [(1.0, 2.0), (2.5, 0.2 + 3.0 - 0.02 - 0.44)])
+def test_a_share_runs_from_when_the_bucket_came_here(share, due):
+    """D42."""
+    found = union(share=share)
+    heard(found, "s", {0: 1.0})
+    found.ports["s"].origin[0] = 0.2
+    assert found.next_deadline(0.0) == pytest.approx(due)
+
+
+@pytest.mark.parametrize(
+    ("policy", "longest", "own"),
+    [
+        (Policy.PROCESS, 0.75, 0.75),
+        (Policy.DELAY, 0.75, 1.5),
+        (Policy.ADAPT, 0.75, 1.5),
+        (Policy.DELAY, 0.5, 0.5),
+    ],
+)
+@pytest.mark.parametrize("when", ["while_failing", "while_correcting"])
+def test_where_each_bucket_is_held_to_the_last_it_waits_for_the_job_before(when, policy, longest, own):
+    found = union(**{when: policy})
+    found.usual_job.learn(longest)
+    assert found.own_time == own
+
+
+def test_buckets_that_are_due_and_follow_one_another_go_into_one_job():
+    for times, expected in (
+        ({0: 0.5, 1: 0.6, 2: 9.0, 4: 0.5}, (0, 2)),
+        ({0: 0.5, 2: 0.5}, (0, 1)),
+        ({0: 9.0, 1: 0.5, 2: 0.5}, (1, 3)),
+        ({0: 9.0}, None),
+        ({}, None),
+    ):
+        found = union(while_failing=Policy.DELAY)
+        heard(found, "s", times)
+        assert found.tentative_range(5.0) == expected
+        found.settings = replace(SETTINGS, while_failing=Policy.SUSPEND)
+        assert found.tentative_range(5.0) is None, "D41"
+
+
+def test_what_was_given_out_is_not_given_again():
+    found = union(while_failing=Policy.DELAY)
+    heard(found, "s", dict.fromkeys(range(5), 0.5))
+    found.outlet.newest = 1
+    assert found.tentative_range(5.0) == (2, 5)
+    found.outlet.frontier = 4
+    assert found.tentative_range(5.0) == (4, 5)
+
+
+@pytest.mark.parametrize(("policy", "expected"), [(Policy.PROCESS, (0, 1)), (Policy.SUSPEND, None)])
+def test_what_is_about_to_be_made_stable_is_guessed_when_its_time_is_over(policy, expected):
+    """D41: not by who held back all of a failure."""
+    found = union(while_failing=policy)
+    for name in "st":
+        stable(found, name, 1, 0.5)
+        found.ports[name].heard = 3.9
+    assert found.tentative_range(1.0) is None
+    assert found.tentative_range(4.0) == expected
+    found.processing = True
+    assert found.tentative_range(1.0) is None, "the stable job comes first"
+    assert found.tentative_range(4.0) == (0, 1), "others were guessed before it"
+
+
+def test_after_the_first_bucket_of_a_failure_none_waits_for_who_is_away():
+    """D38, D41: PROCESS."""
+    found = union()
+    heard(found, "s", {0: 2.0})
+    found.ports["s"].heard = 2.0
+    assert found.tentative_range(2.0) is None, "the first one waits"
+    found.processing = True
+    assert found.tentative_range(1.5) is None, "t may still come"
+    assert found.tentative_range(2.0) == (0, 1)
+    found.ports["s"].tentative[0] = Held("S", 1, Content(0, 1), False, NOTHING)
+    assert found.tentative_range(2.0) is None, "more of it is to come"
+
+
+def test_what_all_inputs_have_closed_is_not_waited_for():
+    found = union()
+    heard(found, "s", {0: 1.0})
+    heard(found, "t", {0: 1.0})
+    assert found.tentative_range(1.1) == (0, 1)
+    stable(found, "s", 1, 1.1)
+    assert found.tentative_range(1.1) == (0, 1)
+    stable(found, "t", 1, 1.1)
+    assert found.tentative_range(1.1) is None, "it is about to be made stable"
+    found.versions.plan = Plan((0,), 0, 1)
+    assert found.tentative_range(1.1) is None, "and only waits for its turn"
+    found.processing = True
+    assert found.tentative_range(1.1) == (0, 1)
+
+
+def test_which_policy_holds():
+    """D41; thesis 5.4.2."""
+    found = union(while_failing=Policy.SUSPEND, while_correcting=Policy.DELAY)
+    assert (found._policy(1.5), found._policy(1.6)) == (Policy.DELAY, Policy.SUSPEND)
+    found = union(while_failing=Policy.ADAPT)
+    assert found._policy(99.0) is Policy.DELAY, "it was not noticed yet"
+    found.failing_since = 1.0
+    assert (found._policy(30.9), found._policy(31.0)) == (Policy.DELAY, Policy.PROCESS)
+
+
+def test_the_state_is_that_of_what_it_cannot_do_without():
+    """D29."""
+    found = union()
+    found.ports["s"].heard = 1.0
+    assert [found.state(now) for now in (0.1, 1.5, 1.6, 2.5, 2.6)] == [
+        State.STABLE,
+        State.STABLE,
+        State.UP_FAILURE,
+        State.UP_FAILURE,
+        State.FAILURE,
+    ]
+
+
+def test_one_that_is_as_far_behind_as_a_failure_that_is_noticed_corrects():
+    found = union()
+    for name in "st":
+        stable(found, name, 2, 0.5)
+    assert found.state(0.6) is State.STABLE
+    for name in "st":
+        stable(found, name, 3, 0.5)
+    assert found.state(0.6) is State.STABILIZATION
+    found.usual_job.learn(0.25)
+    assert found.state(0.6) is State.STABLE, "two jobs of the usual length are no delay"
+    for name in "st":
+        stable(found, name, 4, 0.5)
+    found.usual_job.learn(0.45)
+    assert found.state(0.6) is State.STABILIZATION, "a third one would be"
+    found.usual_job.learn(0.5)
+    assert found.state(0.6) is State.STABLE
+    found.outlet.newest = 0
+    assert found.state(0.6) is State.STABILIZATION, "what was tentative is to be corrected"
+    found.outlet.frontier = 3
+    assert found.state(0.6) is State.STABLE, "one bucket is left"
+
+
+def test_a_state_is_noted_with_its_time_and_a_failure_ends_when_all_is_stable():
+    found = union()
+    found.note_state(0.1)
+    assert (found.noted, found.since, found.failing_since) == (State.STABLE, 0.0, None)
+    found.processing = True
+    for now in (2.0, 3.0):
+        found.note_state(now)
+        assert (found.noted, found.since, found.failing_since) == (State.FAILURE, 2.0, 2.0)
+    found.ports["s"].heard = 3.5
+    found.note_state(3.6)
+    assert (found.noted, found.since, found.failing_since) == (State.UP_FAILURE, 3.6, 2.0)
+    assert found.processing
+    found.ports["t"].heard = 3.5
+    found.note_state(3.7)
+    assert (found.noted, found.since, found.failing_since) == (State.STABLE, 3.7, None)
+    assert not found.processing
+
+
+def test_what_is_late_is_late_by_more_than_a_job_takes():
+    found = union()
+    assert (found.held(1.0, 1.5), found.held(1.0, 0.5)) == (0.5, 0.0)
+    found.usual_job.learn(0.25)
+    assert found.held(1.0, 1.5) == 0.25
+
+
+def test_how_long_a_bucket_waits_is_learned_up_to_a_failure():
+    found = union()
+    for bucket, (arrived, waited) in enumerate([(0.02, 0.9), (0.03, 0.9), (0.0, 1.0), (0.0, 0.5)]):
+        found.ports["s"].origin[bucket], found.ports["s"].arrived[bucket] = 0.0, arrived
+        found.learn(bucket, waited)
+    assert found.usual_waits["s", False].times == [0.9, 0.5]
+    assert found.usual_waits["t", False].times == [], "it never came there"
+    found.processing = True
+    found.learn(3, 0.5)
+    assert len(found.usual_waits["s", False].times) == 2
+
+
+def test_windows_reach_back_and_not_before_the_first_bucket():
+    output = OutputSpec("o", {"s": 3}, (frozenset("s"),), ())
+    found = Replica(ReplicaSpec("q", {"s": ("S",)}, {"s": ("s",)}, {"o": output}), SETTINGS).unions["o"]
+    stable(found, "s", 8, 0.5)
+    assert [found.reads_from("s", bucket) for bucket in (0, 2, 3, 5)] == [0, 0, 1, 3]
+    assert [found.coverage(bucket).spans["s"] for bucket in (1, 5)] == [
+        ((0, 2, Level.COMPLETE),),
+        ((3, 6, Level.COMPLETE),),
+    ]
+    assert [sorted(found.view(begin, 7)["s"]) for begin in (1, 5)] == [[0, 1, 2, 3, 4, 5, 6], [3, 4, 5, 6]]
+    assert len(found.coverages(4, 6, 4)) == 2
+
+
+def test_a_job_of_a_fold_covers_what_is_folded_since_its_state():
+    output = OutputSpec("o", {"s": 1}, (frozenset("s"),), (), folds=True)
+    found = Replica(ReplicaSpec("q", {"s": ("S",)}, {"s": ("s",)}, {"o": output}), SETTINGS).unions["o"]
+    heard(found, "s", dict.fromkeys((1, 2, 3), 0.5))
+    for bucket in (1, 2, 3):
+        held = found.ports["s"].tentative[bucket]
+        found.ports["s"].tentative[bucket] = replace(held, coverage=Coverage.of("s", bucket, Level.PARTIAL))
+    spans = [covered.spans["s"] for covered in found.coverages(2, 4, 2)]
+    missing = (0, 1, Level.MISSING)
+    assert spans == [(missing, (1, 3, Level.PARTIAL)), (missing, (1, 4, Level.PARTIAL))]
+    assert sorted(found.view(2, 4)["s"]) == [1, 2, 3]
+
+
+def test_who_held_back_all_of_a_failure_guesses_when_it_is_over_what_cannot_be_stable_yet():
+    """D41: behind one that corrects."""
+    found = union(while_failing=Policy.SUSPEND)
+    for name in "st":
+        heard(found, name, {0: 1.0})
+        found.ports[name].heard = 1.0
+    assert found.tentative_range(1.1) == (0, 1)
+
+
+def test_a_stable_job_ends_before_what_is_lost():
+    """D71."""
+    found = union()
+    for name in "st":
+        stable(found, name, 4, 0.5)
+    assert found.stable_range == (0, 4) and not found.gives_up
+    for lost, end in ((3, 3), (1, 1), (0, 0)):
+        found.ports["t"].lost.add(lost)
+        assert found.stable_range == (0, end)
+    assert found.gives_up and not found.can_be_stable

@@ -18,6 +18,7 @@ from auroral.dpc.switching import (
     Feed,
     Lane,
     Offer,
+    as_markdown,
     choose,
     feeds,
 )
@@ -125,3 +126,47 @@ def test_the_most_advanced_of_equals_is_taken():
     assert choose(feed("c", offers), None, offers).curr == feed("b", offers)
     assert choose(feed("a", offers), None, offers).curr == feed("a", offers), "a stable one is kept"
     assert choose(None, None, {}) == Choice(None, None)
+
+
+def test_two_equals_stay_as_they_are():
+    offers = {"curr": Offer(UP_FAILURE), "bck": Offer(UP_FAILURE, frontier=9)}
+    assert choose(feed("curr", offers), feed("bck", offers), offers) == Choice(feed("curr", offers), None, (4,))
+
+
+@pytest.mark.parametrize(("curr", "bck", "taken"), [(3, 7, "bck"), (7, 3, "curr"), (5, 5, "bck")])
+def test_of_two_that_correct_the_more_advanced_is_read(curr, bck, taken):
+    """Row 8; of equals the first by name."""
+    offers = {"curr": Offer(STABILIZATION, frontier=curr), "bck": Offer(STABILIZATION, frontier=bck)}
+    assert choose(feed("curr", offers), feed("bck", offers), offers) == Choice(feed(taken, offers), None, (8, 6))
+
+
+def test_among_equals_the_first_by_name_is_taken():
+    offers = {"b": Offer(UP_FAILURE, frontier=4), "a": Offer(UP_FAILURE, frontier=4), "c": Offer(STABILIZATION)}
+    assert choose(None, None, offers) == Choice(Feed("a", Lane.BOTH), Feed("c", Lane.CORRECT), (5, 3))
+
+
+def test_corrections_are_read_from_another_replica_if_there_is_one():
+    fresh = Offer(STABILIZATION, fresh=True, frontier=9)
+    offers = {"a": fresh, "b": Offer(STABILIZATION)}
+    assert choose(Feed("a", Lane.BOTH), None, offers) == Choice(Feed("a", Lane.FRESH), Feed("b", Lane.CORRECT), (5, 3))
+
+
+def test_where_curr_is_gone_bck_takes_its_place():
+    offers = {"a": Offer(UP_FAILURE, frontier=9), "b": Offer(UP_FAILURE)}
+    gone = Feed("gone", Lane.BOTH)
+    assert choose(gone, feed("b", offers), offers).curr == feed("b", offers)
+    assert choose(gone, None, offers).curr == feed("a", offers)
+    assert choose(feed("b", offers), feed("b", offers), offers) == Choice(feed("b", offers), None, (4,))
+
+
+def test_the_page_says_what_the_tables_do():
+    lines = as_markdown(TABLE_4_3).splitlines()
+    assert lines[2] == "| 1 | STABLE | any | any | drop Bck; stay |"
+    assert lines[6] == ("| 5 | UP_FAILURE | none, UP_FAILURE, FAILURE | r is STABILIZATION, none STABLE | Bck = r |")
+    assert len(lines) == 2 + 11
+
+
+@pytest.mark.parametrize("lane", list(Lane))
+def test_a_replica_that_is_read_is_read_on_when_its_lanes_change(lane):
+    offers = {"a": Offer(STABLE, frontier=9), "b": Offer(STABLE)}
+    assert choose(Feed("b", lane), None, offers) == Choice(Feed("b", Lane.BOTH), None, (1,))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from auroral.dpc.client import Client
 from auroral.dpc.coverage import AtLeast
-from auroral.dpc.events import Kept, Logged, Received, Started, Woken
+from auroral.dpc.events import Evaluated, Kept, Logged, Received, Started, Woken
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Settings, WhenFull
 from auroral.dpc.source import Source
@@ -94,3 +94,34 @@ def test_a_client_says_whom_it_reads():
         "  o misses bucket 4, nothing came since 0.00 s: a is in UP_FAILURE, b is in FAILURE",
         "  o is read from a, both lanes, subscription 1",
     ]
+
+
+def test_what_is_guessed_and_what_is_promised():
+    found = failed(replica())
+    found.handle(Woken(), 3.5)
+    found.handle(Evaluated(1, {"o": (Content(0, 1),)}), 3.7)
+    found.jobs.running.clear()
+    because = why(found, "o", 3.7).because
+    assert "bucket 0 may have been given out tentatively, to be corrected" in because
+    assert any(line.startswith("bucket 1 waits for t") for line in because)
+    found.outlets["o"].newest, found.turns.stagger.wanted = 2, True
+    because = why(found, "o", 3.7).because
+    assert "buckets 0 to 2 may have been given out tentatively, to be corrected" in because
+    assert "it takes turns in correcting" in because
+    found.turns.stagger.promised = {"q2": 9.0}
+    assert "it keeps answering while q2 corrects" in why(found, "o", 3.7).because
+
+
+def test_a_job_that_makes_buckets_stable():
+    found = replica()
+    for source, stream in (("S", "s"), ("T", "t")):
+        found.handle(Received(source, Stable(stream, 1, 0, (Content(0, 1), Content(1, 1)))), 0.5)
+    assert "job 1 makes buckets 0 to 1 stable since 0.50 s" in why(found, "o", 0.6).because
+    assert not [line for line in why(found, "o", 0.6).because if "bucket 2" in line], "nothing was heard of it"
+
+
+def test_without_a_bound_there_is_no_time_at_most():
+    """D45."""
+    found = replica()
+    found.unions["o"].settings = replace(SETTINGS, bound=float("inf"))
+    assert not [line for line in why(failed(found), "o", 3.1).because if "at most" in line]

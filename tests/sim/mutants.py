@@ -10,7 +10,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,15 +123,21 @@ MUTANTS = {
 }
 
 
-def found_by(mutant: Mutant, seeds: Iterable[int]) -> str:
-    """The first of these seeds that finds it, and what it finds; nothing if none does."""
+@contextmanager
+def mutated(file: str, text: str) -> Iterator[str]:
+    """A folder with a copy of the package in which this file of the protocol says something else."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "auroral"
         shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-        file = copy / "dpc" / mutant.file
-        text = file.read_text(encoding="utf-8")
-        assert text.count(mutant.right) == 1, f"{mutant.file} has {mutant.right!r} {text.count(mutant.right)} times"
-        file.write_text(text.replace(mutant.right, mutant.wrong), encoding="utf-8")
+        (copy / "dpc" / file).write_text(text, encoding="utf-8")
+        yield folder
+
+
+def found_by(mutant: Mutant, seeds: Iterable[int]) -> str:
+    """The first of these seeds that finds it, and what it finds; nothing if none does."""
+    text = (PACKAGE / "dpc" / mutant.file).read_text(encoding="utf-8")
+    assert text.count(mutant.right) == 1, f"{mutant.file} has {mutant.right!r} {text.count(mutant.right)} times"
+    with mutated(mutant.file, text.replace(mutant.right, mutant.wrong)) as folder:
         ran = subprocess.run(
             [sys.executable, "-c", TRY, *map(str, seeds)],
             env=os.environ | {"PYTHONPATH": folder},

@@ -107,8 +107,8 @@ class Client:
             self.correcting.add(stream)
         for bucket in sorted({*port.tentative, *(b for b in port.stable if b >= done)}):
             best = port.best(bucket)
-            assert best is not None
-            if self.shown.get((stream, bucket)) != best.hash:
+            # Nothing is to be shown of what is in a gap that is not reached yet.
+            if best is not None and self.shown.get((stream, bucket)) != best.hash:
                 self.shown[stream, bucket] = best.hash
                 yield Deliver(stream, bucket, best, False)
         port.forget(done)

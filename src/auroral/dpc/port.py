@@ -296,4 +296,4 @@ class Port:
         for kept in (self.stable, self.tentative, self.origin, self.arrived):
             for bucket in [b for b in kept if b < min(below, self.frontier)]:
                 del kept[bucket]
-        self.lost = {bucket for bucket in self.lost if bucket >= below}
+        self.lost = {bucket for bucket in self.lost if bucket >= min(below, self.frontier)}

@@ -191,7 +191,7 @@ def _still_offered(feed: Feed | None, states: Mapping[Feed, State]) -> Feed | No
     if feed is None or feed in states:
         return feed
     lanes = sorted((other for other in states if other.replica == feed.replica), key=lambda other: states[other])
-    return lanes[-1 if feed.lane is Lane.CORRECT else 0] if lanes else None
+    return lanes[0] if lanes else None
 
 
 def _best(candidates: Mapping[Feed, State], offers: Mapping[str, Offer]) -> Feed | None:

@@ -1,0 +1,6 @@
+"""Why drawn faults that survive do, by their names."""
+
+WHY = {
+    "jobs.py, Jobs.start_stable: if end - begin == 1: → if True:": "a fault, and a small one: how long the first of several buckets "
+    "waited would be learned too. Only waits that are shorter than a failure are, and deadlines go by the median of a hundred",
+}
