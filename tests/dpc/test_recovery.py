@@ -269,3 +269,19 @@ def test_one_that_is_reached_is_waited_for():
     found.handle(Disconnected("T"), 2.2)
     found.handle(Woken(), 2.3)
     assert not found.ports["t"].resuming
+
+
+def test_what_lies_before_the_first_bucket_that_can_be_made_is_not_asked_for():
+    """D69: nobody gives s, so that it begins with what a reader needs; t begins later, and so does what is made from both. Whoever gives
+    s may have forgotten what lies between."""
+    output = OutputSpec("o", {"s": 1, "t": 1}, (frozenset("st"),), ("r",))
+    spec = ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, {"o": output})
+    found = Replica(spec, SETTINGS, recovering=True)
+    found.handle(Started(), 0.0)
+    found.handle(Received("r", Ping({"o": Ack(34, 0.0)}, {})), 0.1)
+    found.handle(Received("T", Pong({"t": Offer(State.STABLE, True, 60, 51)}, {})), 2.0)
+    assert found.ports["s"].frontier == 34
+    found.handle(Received("T", Stable("t", 1, 51, ())), 2.1)
+    effects = found.handle(Received("S", Pong({"s": Offer(State.STABLE, True, 60, 51)}, {})), 2.2)
+    (asked,) = [e.message for e in effects if isinstance(e, Send) and isinstance(e.message, Subscribe)]
+    assert (asked.stream, asked.position) == ("s", 51)

@@ -91,13 +91,12 @@ def test_what_is_usual_is_the_median_and_the_highest_of_the_last_hundred():
     assert (usual.value, usual.highest) == (0.0, 0.0)
     for seconds in (3.0, 1.0, 2.0):
         usual.learn(seconds)
-    assert (usual.value, usual.highest) == (2.0, 3.0)
+    assert (usual.value, usual.highest) == (2.0, 2.0), "of three or more the longest is no measure"
     usual, found = Usual(), {}
     for seconds in range(1, 120):
         usual.learn(float(seconds))
         found[seconds] = (usual.value, usual.highest, len(usual.times))
-    assert found[9] == (5.0, 9.0, 9)
-    assert found[10] == (6.0, 9.0, 10), "of ten or more the longest is no measure"
+    assert found[2] == (2.0, 2.0, 2) and found[3] == (2.0, 2.0, 3)
     assert found[119] == (70.0, 118.0, 100)
 
 
@@ -261,7 +260,8 @@ def test_one_that_is_as_far_behind_as_a_failure_that_is_noticed_corrects():
         stable(found, name, 4, 0.5)
     found.usual_job.learn(0.45)
     assert found.state(0.6) is State.STABILIZATION, "a third one would be"
-    found.usual_job.learn(0.5)
+    for _ in range(2):
+        found.usual_job.learn(0.5)
     assert found.state(0.6) is State.STABLE
     found.outlet.newest = 0
     assert found.state(0.6) is State.STABILIZATION, "what was tentative is to be corrected"

@@ -106,13 +106,13 @@ MUTANTS = {
     "speaks before it is right": Mutant("replica.py", "if not self.recovering:", "if self is not None:", 29),
     "a job that failed is not begun again": Mutant(
         "replica.py",
-        "case Failed(number, _):\n                if (job := self.jobs.ended(number)) is not None:",
-        "case Failed(number, _):\n                if (job := self.jobs.running.get(number)) is not None:",
+        "case Failed(number, reason):\n                if (job := self.jobs.ended(number)) is not None:",
+        "case Failed(number, reason):\n                if (job := self.jobs.running.get(number)) is not None:",
         55,
     ),
     "a source never truncates": Mutant("source.py", "yield from self.outlet.forget()", "yield from ()", 11),
     "silence is no failure": Mutant(
-        "port.py", "return now - self.heard > self.settings.bucket + self.settings.detection", "return False", 37
+        "port.py", "return now - since > self.settings.bucket + self.settings.detection", "return False", 37
     ),
     "a subscription begins one too high": Mutant(
         "port.py",

@@ -44,8 +44,16 @@ class Recovery:
             # Whatever another output still waits for.
             if not union.begun and not any(port.resuming for port in union.ports.values()):
                 yield from self._begin(stream, now)
+        self._skip()
         caught_up = all(union.begun and self._caught_up(union) for union in self.unions.values())
         self.done = caught_up and (self._waited(now) or self._all_heard)
+
+    def _skip(self) -> None:
+        """An input may have been told to begin before all that is made from it: what lies between may be gone, and is not needed."""
+        for name, port in self.ports.items():
+            using = [union for union in self.unions.values() if name in union.ports]
+            if using and not port.resuming and all(union.begun for union in using):
+                port.skip(min(union.reads_from(name, union.outlet.frontier) for union in using))
 
     # Where to begin
 

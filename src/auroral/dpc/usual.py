@@ -9,8 +9,8 @@ REMEMBERED = 100
 
 @dataclass(slots=True)
 class Usual:
-    """The highest of the last hundred times, and their median. Of ten or more, one that took longest is no measure: the next hundred
-    would pay for it."""
+    """The highest of the last hundred times, and their median. Of three or more, the one that took longest is no measure: the next
+    hundred would pay for it, and the first job of a session takes far longer than all others."""
 
     times: list[float] = field(default_factory=list)
     value: float = field(init=False, default=0.0)
@@ -22,4 +22,4 @@ class Usual:
         # Asked for far more often than learned.
         ordered = sorted(self.times)
         self.value = ordered[len(ordered) // 2]
-        self.highest = ordered[-2 if len(ordered) >= 10 else -1]
+        self.highest = ordered[-2 if len(ordered) >= 3 else -1]
