@@ -18,9 +18,9 @@ def experiment(costs: Costs) -> Experiment:
     found = {pair: {length: _run(pair, length, costs) for length in FAILURES} for pair in COMBINATIONS}
     keep = COMBINATIONS[:4]
     long = [length for length in FAILURES if length > BOUND]
-    most = {pair: sum(found[pair][length].tentative_rows for length in long) for pair in keep}
-    meets = {pair: max(seen.proc_new for seen in found[pair].values()) for pair in COMBINATIONS}
-    saving = [found[P, P][length].tentative_rows - found[D, D][length].tentative_rows for length in long]
+    most = {pair: sum(found[pair][length].measured.n_tentative for length in long) for pair in keep}
+    meets = {pair: max(seen.measured.proc_new for seen in found[pair].values()) for pair in COMBINATIONS}
+    saving = [found[P, P][length].measured.n_tentative - found[D, D][length].measured.n_tentative for length in long]
     statements = (
         Statement(
             "all that go on while correcting keep the bound, for every length of failure",
@@ -43,14 +43,17 @@ def experiment(costs: Costs) -> Experiment:
         ),
         Statement(
             "a failure shorter than D gives nothing tentative",
-            f"{sum(found[pair][FAILURES[0]].tentative_rows for pair in COMBINATIONS)} rows for {FAILURES[0]:g} s",
-            not any(found[pair][FAILURES[0]].tentative_rows for pair in COMBINATIONS),
+            f"{sum(found[pair][FAILURES[0]].measured.n_tentative for pair in COMBINATIONS)} rows for {FAILURES[0]:g} s",
+            not any(found[pair][FAILURES[0]].measured.n_tentative for pair in COMBINATIONS),
         ),
     )
     rows = tuple(
         (
             policies(*pair),
-            *(f"{found[pair][length].proc_new:.2f} s / {found[pair][length].tentative_rows:,}" for length in FAILURES),
+            *(
+                f"{found[pair][length].measured.proc_new:.2f} s / {found[pair][length].measured.n_tentative:,}"
+                for length in FAILURES
+            ),
         )
         for pair in COMBINATIONS
     )
@@ -63,18 +66,18 @@ def experiment(costs: Costs) -> Experiment:
         statements,
         (
             Plot("Largest latency of new results", "failure [s]", "latency [s]", _lines(found, "proc_new"), _limit()),
-            Plot("Tentative rows", "failure [s]", "rows", _lines(found, "tentative_rows")),
+            Plot("Tentative rows", "failure [s]", "rows", _lines(found, "n_tentative")),
         ),
     )
 
 
 def _suspended(published: str, seen: dict[float, Seen], breaks_at: float) -> Statement:
     """The original system corrected about three times as fast as rows came."""
-    kept = [length for length, one in seen.items() if one.proc_new < LIMIT]
+    kept = [length for length, one in seen.items() if one.measured.proc_new < LIMIT]
     broken = [length for length in FAILURES if length not in kept]
     return Statement(
         published,
-        "; ".join(f"{length:g} s: {one.proc_new:.2f} s" for length, one in seen.items()),
+        "; ".join(f"{length:g} s: {one.measured.proc_new:.2f} s" for length, one in seen.items()),
         bool(broken) and min(broken) >= breaks_at,
         "" if broken else "many buckets are corrected by one job, in less time than X leaves",
     )
@@ -86,7 +89,9 @@ def _limit() -> tuple[tuple[float, float], ...]:
 
 def _lines(found: Results, measure: str) -> tuple[Series, ...]:
     return tuple(
-        Series(policies(*pair), tuple((length, float(getattr(seen, measure))) for length, seen in each.items()))
+        Series(
+            policies(*pair), tuple((length, float(getattr(seen.measured, measure))) for length, seen in each.items())
+        )
         for pair, each in found.items()
     )
 
