@@ -10,6 +10,8 @@ from auroral.sim.experiments import (
     e4_policies,
     e5_chains,
     e6_assigning,
+    e7_correcting,
+    work,
 )
 from auroral.sim.experiments.report import file_name, markdown
 from auroral.sim.experiments.running import Costs, slope, straightness
@@ -18,6 +20,7 @@ pytestmark = pytest.mark.slow
 
 QUICK = Costs()
 SLOW = Costs(begin=0.15, bucket=0.1)
+WITH_ROWS = Costs(begin=0.06, bucket=0.0005, row=1e-6)
 
 
 def holding(experiment):
@@ -67,6 +70,29 @@ def test_the_bound_holds_while_a_long_failure_is_corrected():
 def test_e6(monkeypatch):
     monkeypatch.setattr(e6_assigning, "FAILURES", (5.0, 20.0))
     assert holding(e6_assigning.experiment(QUICK)) == [True, True, False, True, True, False]
+
+
+def test_e7(monkeypatch):
+    monkeypatch.setattr(work, "PHASES", (0.0,))
+    monkeypatch.setattr(e7_correcting, "STATES", (0, 2_500, 5_000))
+    monkeypatch.setattr(e7_correcting, "ROWS", (5_000, 400_000, 800_000))
+    found = e7_correcting.experiment(WITH_ROWS)
+    assert holding(found) == [False, True, False, True, True, True, True, True, False]
+    full, affected, cut_off = ([int(cell.replace(",", "")) for cell in row[2:]] for row in found.rows)
+    assert all(a < f for a, f in zip(affected, full, strict=True))
+    assert (cut_off[0], cut_off[1]) == (affected[0], affected[1]) and cut_off[2] < affected[2]
+
+
+def test_work_is_counted_as_it_was_done():
+    """A stream of a sixth of the rows is silent: nothing of it is guessed, and all of its box is sent again once."""
+    found = work.done(work.Work(QUICK, rate=1_000))
+    assert found.confirmed == 0
+    assert found.computed == len(found.given) and {stream for stream, _ in found.given} == {"n0.b0"}
+    assert found.sent == found.computed * 2 * round(1_000 * work.BUCKET / 6)
+    # Behind it another node, that is told only which of its guesses were right.
+    behind = work.done(work.Work(QUICK, rate=1_000, changed=0.0, depth=2))
+    assert {stream for stream, _ in behind.given} == {"n0.b0", "n1.b0"}
+    assert behind.sent == 0 < behind.confirmed
 
 
 def test_the_report_has_every_statement_and_plot():
