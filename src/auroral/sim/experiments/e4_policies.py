@@ -79,7 +79,9 @@ def _suspended(published: str, seen: dict[float, Seen], breaks_at: float) -> Sta
         published,
         "; ".join(f"{length:g} s: {one.measured.proc_new:.2f} s" for length, one in seen.items()),
         bool(broken) and min(broken) >= breaks_at,
-        "" if broken else "many buckets are corrected by one job, in less time than X leaves",
+        "a job takes so long here that also shorter failures break it"
+        if broken
+        else "many buckets are corrected by one job, in less time than X leaves",
     )
 
 

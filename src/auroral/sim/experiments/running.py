@@ -113,8 +113,8 @@ def run(case: Case) -> Seen:
     )
 
 
-def watched(stage: Stage, settling: float = SETTLING) -> tuple[Run, Metrics]:
-    """Run until some time after the last row, with all that the client was given, and its measures."""
+def watched(stage: Stage) -> tuple[Run, Metrics]:
+    """Run to the end, with all that the client was given, and its measures."""
     scenario = stage.scenario
     found, metrics = Run(stage, scenario.expected(), {}), Metrics(scenario.settings.bucket)
 
@@ -127,7 +127,7 @@ def watched(stage: Stage, settling: float = SETTLING) -> tuple[Run, Metrics]:
                     found.deliveries.setdefault(effect.stream, []).append(given)
 
     stage.world.observers.append(observe)
-    stage.world.run(scenario.seconds + settling)
+    stage.world.run(scenario.seconds + SETTLING)
     return found, metrics
 
 

@@ -22,7 +22,7 @@ BOXES = 3
 FAILURE, BOUND, BUCKET = 5.0, 1.0, 0.2
 MASK = (1 << 61) - 1
 SETTLED, AFTER = 3.0, 3.0
-"""Seconds between full windows and the failure, and of input after it; all is corrected by then."""
+"""Seconds between full windows and the failure, and of input after it."""
 PHASES = (0.0, 0.07, 0.13)
 """Parts of a bucket after which the failure begins: a correction that just misses a job waits for it."""
 
@@ -140,6 +140,7 @@ class Done:
     """Rows that the first node held when the failure healed."""
     twice_before: int = 0
     """Buckets that were computed more than once before the failure."""
+    violations: tuple[str, ...] = ()
     given: set[tuple[str, int]] = field(default_factory=set)
     """Tentatively."""
     final: set[tuple[str, int]] = field(default_factory=set)
@@ -177,9 +178,10 @@ class Done:
 
 def done(work: Work) -> Done:
     """Of the first run; times are the mean of several, as published."""
-    first, *others = (_done(replace(work, phase=phase)) for phase in PHASES)
-    first.reconciliation = mean(one.reconciliation for one in (first, *others))
-    return first
+    found = [_done(replace(work, phase=phase)) for phase in PHASES]
+    found[0].reconciliation = mean(one.reconciliation for one in found)
+    found[0].violations = tuple(violation for one in found for violation in one.violations)
+    return found[0]
 
 
 def _done(work: Work) -> Done:
@@ -202,8 +204,7 @@ def _done(work: Work) -> Done:
 
     stage.world.observers.append(observe)
     stage.world.at(work.healed, look)
-    run, metrics = watched(stage, AFTER)
-    broken = violations(run)
-    assert not broken, broken
+    run, metrics = watched(stage)
+    found.violations = violations(run)
     found.reconciliation = metrics.diagram.reconciliation(work.healed)
     return found
