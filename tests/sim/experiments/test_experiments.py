@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 QUICK = Costs()
 SLOW = Costs(begin=0.15, bucket=0.1)
-WITH_ROWS = Costs(begin=0.06, bucket=0.0005, row=5e-6)
+WITH_ROWS = Costs(begin=0.08, bucket=0.0005, row=2e-5)
 
 
 def holding(experiment):
@@ -74,10 +74,10 @@ def test_e6(monkeypatch):
 
 def test_e7(monkeypatch):
     monkeypatch.setattr(work, "PHASES", (0.0,))
-    monkeypatch.setattr(e7_correcting, "STATES", (0, 2_500, 5_000))
-    monkeypatch.setattr(e7_correcting, "ROWS", (5_000, 50_000, 100_000))
+    monkeypatch.setattr(e7_correcting, "STATES", (0, 2_000, 4_000))
+    monkeypatch.setattr(e7_correcting, "ROWS", (5_000, 20_000, 40_000))
     found = e7_correcting.experiment(WITH_ROWS)
-    assert holding(found) == [True, False, True, False, True, True, True, True, True, False]
+    assert holding(found) == [True, False, True, True, True, True, True, True, True, False]
     full, affected, cut_off = ([int(cell.replace(",", "")) for cell in row[2:]] for row in found.rows)
     assert all(a < f for a, f in zip(affected, full, strict=True))
     assert (cut_off[0], cut_off[1]) == (affected[0], affected[1]) and cut_off[2] < affected[2]

@@ -7,8 +7,8 @@ from auroral.sim.experiments.values import Experiment, Plot, Series, Statement
 from auroral.sim.experiments.work import BOUND, BOXES, BUCKET, FAILURE, Done, Work, done
 
 RATE = 1_000
-STATES = (0, 5_000, 10_000, 20_000)
-ROWS = (5_000, 25_000, 50_000, 100_000)
+STATES = (0, 1_000, 2_000, 4_000)
+ROWS = (5_000, 10_000, 20_000, 40_000)
 """That the failure lasts for."""
 CHANGED = (0.0, 0.5, 1.0)
 FULL, AFFECTED, CUT_OFF = "full recomputation", "affected only", "early cut-off"
