@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BUCKET, STREAMS = 250_000, ("a", "b", "c")
-WARMING, MEASURED = 20, 9
+WARMING, MEASURED = 60, 20
 INTERVALS, E8_SECONDS = (50, 100, 150, 200, 250, 300), 12.0
 ROWS_A_PUSH, PUSH_EVERY = 4, 0.025
 """Of each stream: together 480 rows a second."""

@@ -36,6 +36,7 @@ def experiment(costs: Costs) -> Experiment:
             f"REC_DONE at {' and '.join(f'{at:.2f}' for at in done)} s; "
             f"{sum(1 for one in during.tentative if one.at > 20.0)} tentative buckets follow the first",
             bool(pieces["first"]) and len(done) == 2 and any(one.at > done[0] for one in during.tentative),
+            "corrections that last into the next failure end with one REC_DONE for both",
         ),
         Statement(
             "after that failure heals only its own tentative tuples are corrected",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from auroral.dpc.settings import Policy, Settings
-from auroral.sim.experiments.running import AFTER, BEGIN, Case, Costs, Seen, policies, run
+from auroral.sim.experiments.running import AFTER, BEGIN, LONG_JOBS, Case, Costs, Seen, policies, run
 from auroral.sim.experiments.values import Experiment, Plot, Series, Statement
 
 BOUND, LIMIT, RATE = 2.7, 3.0, 4500
@@ -31,11 +31,13 @@ def experiment(costs: Costs) -> Experiment:
             "Process & Process gives most tentative tuples, Delay & Delay fewest",
             "; ".join(f"{policies(*pair)} {count:,}" for pair, count in most.items()),
             max(most.values()) == most[P, P] and min(most.values()) == most[D, D],
+            "what Delay still holds when the failure heals is guessed at once by Process: the buckets before it are being corrected",
         ),
         Statement(
             "Delay & Delay saves what arrives in D, however long the failure",
             f"between {min(saving):,} and {max(saving):,} rows; {BOUND:g} s of two streams are {round(RATE * 2 / 3 * BOUND):,}",
             min(saving) > 0.5 * RATE * 2 / 3 * BOUND and max(saving) < 1.5 * RATE * BOUND,
+            LONG_JOBS,
         ),
         _suspended("Process & Suspend keeps the bound only up to failures of about 8 s", found[P, S], breaks_at=8.0),
         _suspended(

@@ -32,6 +32,7 @@ def experiment(costs: Costs) -> Experiment:
             "Process: all nodes hold together: the delay of one node and a little for each further one (below 0.3 s)",
             f"{latency[Policy.PROCESS][0][1]:.2f} s for one node, {slope(latency[Policy.PROCESS]):.2f} s for each further one",
             slope(latency[Policy.PROCESS]) < 0.3,
+            "each further node adds a job, and one takes longer than that here",
         ),
         Statement(
             "both keep the bound of D for each node",

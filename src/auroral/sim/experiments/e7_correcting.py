@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from auroral.sim.experiments.running import Costs, slope, straightness
+from auroral.sim.experiments.running import LONG_JOBS, Costs, slope, straightness
 from auroral.sim.experiments.values import Experiment, Plot, Series, Statement
 from auroral.sim.experiments.work import BOUND, BOXES, BUCKET, FAILURE, Done, Work, done
 
@@ -12,6 +12,9 @@ ROWS = (5_000, 10_000, 20_000, 40_000)
 """That the failure lasts for."""
 CHANGED = (0.0, 0.5, 1.0)
 FULL, AFFECTED, CUT_OFF = "full recomputation", "affected only", "early cut-off"
+MOMENT = (
+    "a correction waits for a job of the other boxes, and how long depends on the moment more than on what it reads"
+)
 WAYS = {FULL: True, AFFECTED: False}
 
 Points = list[tuple[float, float]]
@@ -25,7 +28,7 @@ def experiment(costs: Costs) -> Experiment:
     by_state, by_rows = ({way: _times(each) for way, each in found.items()} for found in (state, rows))
     by_rows_twice = _times(twice)
     full, part = state[FULL][STATES[-1]], state[AFFECTED][STATES[-1]]
-    half, none, whole = (changed[AFFECTED][share] for share in (0.5, 0.0, 1.0))
+    half, none = changed[AFFECTED][0.5], changed[AFFECTED][0.0]
     needed = STATES[-1] + FAILURE * RATE * (1 - 1 / (2 * BOXES))
     runs = [one for found in (state, rows, changed) for each in found.values() for one in each.values()]
     runs += twice.values()
@@ -41,12 +44,13 @@ def experiment(costs: Costs) -> Experiment:
             "each way takes longer in proportion to the state S",
             _lines(by_state),
             all(slope(points) > 0 and straightness(points) > 0.95 for points in by_state.values()),
-            "a correction waits for a job of the other boxes, and how long depends on the moment more than on S",
+            MOMENT,
         ),
         Statement(
             "each way takes longer in proportion to the rows of the failure",
             _lines(by_rows),
             all(slope(points) > 0 and straightness(points) > 0.95 for points in by_rows.values()),
+            MOMENT,
         ),
         Statement(
             "one way is the fastest in every configuration (checkpoint/redo; here: affected only)",
@@ -59,16 +63,19 @@ def experiment(costs: Costs) -> Experiment:
             "two boxes in series steepen the curve: their streams have twice the rows",
             f"two nodes, affected only: {_each(by_rows_twice)}, {slope(by_rows_twice) / slope(by_rows[AFFECTED]):.1f} times that of one",
             slope(by_rows_twice) > 1.2 * slope(by_rows[AFFECTED]),
+            LONG_JOBS,
         ),
         Statement(
             "nothing is spent on it without failures",
             f"{sum(one.twice_before for one in runs)} buckets are computed twice before the failure",
             not any(one.twice_before for one in runs),
+            LONG_JOBS,
         ),
         Statement(
             "memory is S and what came on the inputs that did not fail",
             f"{FULL}: {full.held:,} rows, where these are {needed:,.0f}; {AFFECTED}: {part.held:,}",
             abs(full.held - needed) < 0.15 * needed,
+            LONG_JOBS,
         ),
         Statement(
             "boxes off the failed path compute nothing again (proposed, not built)",
@@ -82,8 +89,8 @@ def experiment(costs: Costs) -> Experiment:
         ),
         Statement(
             "what is right already is not computed again either",
-            f"{none.computed} buckets where none changes, {whole.computed} where all do",
-            none.computed < whole.computed,
+            f"where none changes, {none.computed} buckets for {len(none.given)} that were guessed",
+            none.computed < len(none.given),
             "a node compares results, not inputs: each tentative bucket is computed again, by the node that missed an input and all behind "
             "it, and a fold goes on though its state is as it was guessed",
         ),

@@ -21,6 +21,10 @@ BEGIN = 10.0
 """When the first failure begins."""
 AFTER = 10.0
 """Seconds of input after the last failure."""
+LONG_JOBS = (
+    "a job takes longer than a bucket here, and what is new meanwhile is guessed though nothing else holds it up"
+)
+"""Why what holds with short jobs may not."""
 SETTLING = 10.0
 """Seconds that a run goes on after the last row."""
 
