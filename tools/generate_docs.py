@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import json
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -60,6 +61,15 @@ def forms() -> str:
     return forms_table()
 
 
+def experiments() -> str:
+    """How many of the published statements hold in the stored report, and those that do not."""
+    stored = json.loads((ROOT / "bench/results/experiments/report.json").read_text(encoding="utf-8"))
+    found = [(each["name"], one) for each in stored["experiments"] for one in each["statements"]]
+    rows = [f"| {name} | {one['published']} | {one['why']} |" for name, one in found if not one["holds"]]
+    said = f"Of {len(found)} statements {len(found) - len(rows)} hold. Those that do not:"
+    return "\n".join([said, "", "| | statement | here |", "|---|---|---|", *rows]) + "\n"
+
+
 def faults() -> str:
     from auroral.sim.faults import VERBS
 
@@ -89,6 +99,7 @@ def two_feeds() -> str:
 GENERATORS: Mapping[str, Callable[[], str]] = {
     "boxes": boxes,
     "commands": commands,
+    "experiments": experiments,
     "faults": faults,
     "forms": forms,
     "functions": functions,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from auroral.dpc.events import Deliver, Miss, Received, Woken
-from auroral.dpc.metrics import Measured, Metrics, StreamMetrics, together
+from auroral.dpc.metrics import WINDOW, Measured, Metrics, StreamMetrics, together
 from auroral.dpc.values import Content, Release
 
 
@@ -38,9 +38,45 @@ def test_times_are_of_what_is_new():
     assert found.delay_new == pytest.approx(2.9)
 
 
-def test_a_reconciliation_lasts_until_nothing_is_left_to_correct():
-    assert metrics(*FAILURE).streams["o"].measured.reconciliations == (1.0,)
-    assert metrics(*FAILURE[:-2]).streams["o"].measured.reconciliations == ()
+def test_correcting_lasts_until_nothing_is_left_to_correct():
+    found = metrics(*FAILURE).streams["o"].measured
+    assert (found.correcting, found.corrected_at) == ((1.0,), 8.0)
+    unfinished = metrics(*FAILURE[:-2]).streams["o"].measured
+    assert (unfinished.correcting, unfinished.corrected_at) == ((), 0.0)
+
+
+def test_a_reconciliation_begins_when_all_inputs_are_there_again():
+    found = metrics(*FAILURE).streams["o"].measured
+    assert found.reconciliation(healed=6.5) == pytest.approx(1.5)
+    assert found.reconciliation(healed=9.0) == 0
+    assert metrics(*FAILURE[:2]).diagram.reconciliation(healed=1.0) == 0
+
+
+def test_what_was_passed_over_is_waited_for_until_something_newer_comes():
+    passed = (*FAILURE[:2], (6.0, "b", 4, 3, False))
+    assert metrics(*passed).diagram.proc_new == pytest.approx(6.0 - 3.0)
+    # Who begins in the middle waited for nothing before it.
+    assert metrics((101.2, "a", 100, 3, True)).diagram.proc_new == pytest.approx(0.2)
+
+
+def test_nobody_waits_for_what_is_in_a_gap():
+    found = metrics(*FAILURE[:2])
+    found.saw(3.0, Woken(), [Miss("o", 2, 5)])
+    found.saw(6.3, Woken(), [Deliver("o", 5, Content(5, 1), True)])
+    assert found.diagram.proc_new == pytest.approx(0.3)
+
+
+def test_a_long_run_is_measured_in_a_bounded_memory(bytes_held):
+    found, held = Metrics(1.0), []
+    for bucket in range(3 * WINDOW):
+        guess = (bucket + 1.5, "a", bucket, 3, False)
+        for now, sender, number, count, stable in (guess, (bucket + 1.7, "a", bucket, 5, True)):
+            found.saw(now, Received(sender, Release()), [Deliver("o", number, Content(number, count), stable)])
+        if bucket + 1 in (2 * WINDOW, 3 * WINDOW):
+            held.append(bytes_held("*/dpc/metrics.py"))
+    measured = found.diagram
+    assert (measured.tentative_buckets, len(measured.correcting), measured.n_tentative_now) == (3 * WINDOW, WINDOW, 0)
+    assert held[1] < 1.05 * held[0]
 
 
 def test_tentative_rows_are_counted_and_counted_down():
@@ -82,28 +118,29 @@ def test_only_what_is_missed_counts_as_such():
     assert (stream.measured.missed, set(stream.uncorrected)) == (1, {2, 4})
     found.saw(9.5, Woken(), [Deliver("o", 2, Content(2, 5), True)])
     found.saw(10.0, Woken(), [Deliver("o", 4, Content(4, 5), True)])
-    assert stream.measured.reconciliations == (1.0,), "from the gap on, which ends a part of it"
+    assert stream.measured.correcting == (1.0,), "from the gap on, which ends a part of it"
     found.saw(11.0, Woken(), [Deliver("o", 5, Content(5, 1), False)])
     found.saw(11.5, Woken(), [Deliver("o", 5, Content(5, 5), True)])
-    assert stream.measured.reconciliations == (1.0, 0.0), "the next begins with its own first correction"
+    assert stream.measured.correcting == (1.0, 0.0), "the next begins with its own first correction"
 
 
 def test_a_diagram_is_as_slow_as_its_slowest_output():
-    slow = Measured(5.0, 2.0, 1, 2, 3, (1.0,), 0.5, 4)
-    quick = Measured(4.0, 3.0, 10, 20, 30, (2.0, 3.0), 0.25, 40)
-    assert together([slow, quick]) == Measured(5.0, 3.0, 11, 22, 33, (1.0, 2.0, 3.0), 0.5, 44)
+    slow = Measured(5.0, 2.0, 1, 2, 3, (1.0,), 7.0, 0.5, 4)
+    quick = Measured(4.0, 3.0, 10, 20, 30, (2.0, 3.0), 6.0, 0.25, 40)
+    assert together([slow, quick]) == Measured(5.0, 3.0, 11, 22, 33, (1.0, 2.0, 3.0), 7.0, 0.5, 44)
     assert (slow.delay_new, Measured(1.0, 2.0).delay_new) == (3.0, 0.0)
 
 
 def test_the_longest_of_two_failovers_counts():
     found = metrics((1.1, "a", 0, 1, True), (5.1, "b", 1, 1, True), (7.1, "a", 2, 1, True), (8.1, "a", 2, 1, True))
     assert found.streams["o"].measured.failover_gap == pytest.approx(3.0)
-    assert found.streams["o"].latencies == pytest.approx([0.1, 3.1, 4.1]), "the same bucket is new once"
+    latencies = [one.latency for one in found.streams["o"].new]
+    assert latencies == pytest.approx([0.1, 3.1, 4.1]), "the same bucket is new once"
 
 
 def test_buckets_may_be_shorter_than_a_second():
     found = Metrics(0.5)
     for now, sender, bucket in ((2.25, "a", 3), (4.0, "b", 4)):
         found.saw(now, Received(sender, Release()), [Deliver("o", bucket, Content(bucket, 1), True)])
-    assert found.streams["o"].latencies == [0.25, 1.5]
+    assert [one.latency for one in found.streams["o"].new] == [0.25, 1.5]
     assert found.streams["o"].measured.failover_gap == 4.0 - 2.25 - 0.5

@@ -42,7 +42,8 @@ def test_metrics_agree_with_the_trace():
     assert 2 < found.delay_new < 3
     guessed = {one.bucket for one in tentative}
     corrections = [one.at for one in given if one.stable and one.bucket in guessed]
-    assert found.reconciliations == (pytest.approx(max(corrections) - min(corrections)),)
+    assert found.correcting == (pytest.approx(max(corrections) - min(corrections)),)
+    assert found.reconciliation(healed=15.0) == pytest.approx(max(corrections) - 15.0)
     assert 0 < found.failover_gap < 3
     assert found.n_tentative_now == found.missed == 0
 

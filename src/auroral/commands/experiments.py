@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -59,20 +60,26 @@ def run(args: Namespace) -> int:
                 f"--out {args.out}: no folder can be made there: {error.strerror}; next: name another one"
             ) from error
     session = session_for(args.master, debug=args.debug)
+    load = os.getloadavg()[0]
     costs = measured_costs(session)
-    head = (
-        f"E1 to E6 are in virtual time. Their jobs take what the engine takes here: {1_000 * costs.begin:.0f} ms each, "
+    jobs = (
+        f"E1 to E7 are in virtual time. Their jobs take what the engine takes here: {1_000 * costs.begin:.0f} ms each, "
         f"{1_000 * costs.bucket:.2f} ms for each bucket and {1e6 * costs.row:.2f} us for each row."
     )
-    _tell(args, head)
+    _tell(args, jobs)
     found = _in_virtual_time([name for name in args.only if name != ON_ENGINE], costs, args)
     if ON_ENGINE in args.only:
         found.append(e8(session))
         _tell(args, _line(found[-1]))
+    machine = {"cores": os.cpu_count(), "load_before": round(load, 2), "load_after": round(os.getloadavg()[0], 2)}
+    written: list[Path] = []
     if args.out:
-        _write(args.out, found, head, args)
+        where = f"Measured on {machine['cores']} cores with a load of {load:.1f} before and {machine['load_after']:.1f} after."
+        written = _write(args.out, found, f"{jobs} {where}", args)
     if args.json:
-        say_json({"costs": asdict(costs), "experiments": [asdict(one) for one in found]})
+        experiments = [asdict(one) for one in found]
+        names = [str(path) for path in written]
+        say_json({"machine": machine, "costs": asdict(costs), "written": names, "experiments": experiments})
     return FINE
 
 
@@ -95,15 +102,18 @@ def _line(experiment: Experiment) -> str:
     return f"{experiment.name} {experiment.title}: {holds} of {len(experiment.statements)} statements hold"
 
 
-def _write(folder: Path, found: list[Experiment], head: str, args: Namespace) -> None:
-    (folder / "report.md").write_text(markdown(found, head, with_plots=can_draw()), encoding="utf-8")
+def _write(folder: Path, found: list[Experiment], head: str, args: Namespace) -> list[Path]:
+    written = [folder / "report.md"]
+    written[0].write_text(markdown(found, head, with_plots=can_draw()), encoding="utf-8")
     if can_draw():
         for experiment in found:
             for plot in experiment.plots:
-                draw(plot, folder / file_name(experiment, plot))
+                written.append(folder / file_name(experiment, plot))
+                draw(plot, written[-1])
     else:
         _tell(args, "no plots: matplotlib is not installed; next: pip install 'auroral[plots]'")
-    _tell(args, f"written to {folder / 'report.md'}")
+    _tell(args, f"written to {written[0]}")
+    return written
 
 
 def _tell(args: Namespace, text: str) -> None:

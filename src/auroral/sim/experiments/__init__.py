@@ -1,1 +1,1 @@
-"""The experiments that DPC was first measured with, E1 to E6, in virtual time."""
+"""The experiments that DPC was first measured with, E1 to E7, in virtual time."""

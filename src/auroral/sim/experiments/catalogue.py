@@ -11,6 +11,7 @@ from auroral.sim.experiments import (
     e4_policies,
     e5_chains,
     e6_assigning,
+    e7_correcting,
 )
 from auroral.sim.experiments.running import Costs
 from auroral.sim.experiments.values import Experiment
@@ -22,4 +23,5 @@ EXPERIMENTS: dict[str, Callable[[Costs], Experiment]] = {
     "E4": e4_policies.experiment,
     "E5": e5_chains.experiment,
     "E6": e6_assigning.experiment,
+    "E7": e7_correcting.experiment,
 }

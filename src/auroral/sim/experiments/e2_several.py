@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from auroral.dpc.settings import Settings
+from auroral.dpc.tuples import TupleType
 from auroral.sim.experiments.running import AFTER, Case, Costs, Seen, run
 from auroral.sim.experiments.values import Experiment, Plot, Series, Statement
 
@@ -16,6 +17,7 @@ def experiment(costs: Costs) -> Experiment:
     (_, first_end), (second_begin, second_end) = ends["overlapping"]
     early = _corrected(over, first_end, second_end)
     pieces = {name: _corrected(during, *span) for name, span in (("first", (20.0, 30.0)), ("second", (30.0, 45.0)))}
+    done = [at for at, each in during.tuples() if each.type is TupleType.REC_DONE]
     statements = (
         Statement(
             "every tentative tuple is corrected and no stable tuple doubled",
@@ -31,8 +33,10 @@ def experiment(costs: Costs) -> Experiment:
         Statement(
             "a failure while the other is being corrected: corrections end with a REC_DONE, then tentative results again",
             f"{len(pieces['first'])} buckets of the first failure are corrected before the second heals; "
-            f"{sum(1 for one in during.tentative if one.at > 20.0)} tentative buckets follow",
-            bool(pieces["first"]) and any(one.at > 20.0 for one in during.tentative),
+            f"REC_DONE at {' and '.join(f'{at:.2f}' for at in done)} s; "
+            f"{sum(1 for one in during.tentative if one.at > 20.0)} tentative buckets follow the first",
+            bool(pieces["first"]) and len(done) == 2 and any(one.at > done[0] for one in during.tentative),
+            "corrections that last into the next failure end with one REC_DONE for both",
         ),
         Statement(
             "after that failure heals only its own tentative tuples are corrected",
@@ -41,7 +45,7 @@ def experiment(costs: Costs) -> Experiment:
         ),
     )
     rows = tuple(
-        (name, f"{seen.proc_new:.2f} s", f"{seen.tentative_rows:,}", str(len(seen.violations)))
+        (name, f"{seen.measured.proc_new:.2f} s", f"{seen.measured.n_tentative:,}", str(len(seen.violations)))
         for name, seen in found.items()
     )
     return Experiment(
