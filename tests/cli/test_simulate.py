@@ -56,7 +56,7 @@ def test_the_summary_for_people_and_progress_beside_it(capsys, monkeypatch):
 def test_a_failing_seed_shows_the_shortest_schedule_and_how_to_replay_it(capsys, monkeypatch):
     monkeypatch.setattr(SUnion, "tentative_range", lambda *_: None)
     given(monkeypatch, "at 4s reset s0-q0a; at 5s silence s1; at 11s resume s1")
-    assert main(["simulate", "dpc", "--seeds", "4", "--schedule", "-", "--json"]) == 1
+    assert main(["simulate", "dpc", "--seeds", "10", "--schedule", "-", "--json"]) == 1
     (failure,) = json.loads(capsys.readouterr().out)["failures"]
     assert failure["shortest"] == "at 5s silence s1; at 11s resume s1"
     assert any(violation.startswith("within_the_bound") for violation in failure["violations"])
@@ -71,9 +71,9 @@ def test_a_failing_seed_shows_the_shortest_schedule_and_how_to_replay_it(capsys,
 def test_a_trace_can_be_read(tmp_path, capsys, monkeypatch):
     given(monkeypatch, "at 5s silence s1; at 11s resume s1")
     trace = tmp_path / "trace.txt"
-    assert main(["simulate", "dpc", "--seeds", "4", "--schedule", "-", "--trace", str(trace)]) == 0
+    assert main(["simulate", "dpc", "--seeds", "10", "--schedule", "-", "--trace", str(trace)]) == 0
     lines = trace.read_text().splitlines()
-    assert lines[0] == "# seed 4; at 5s silence s1; at 11s resume s1"
+    assert lines[0] == "# seed 10; at 5s silence s1; at 11s resume s1"
     assert "   5.000 s  FAULT    silence s1" in lines
     assert any("client" in line and "tentative, " in line for line in lines)
     assert any("is UP_FAILURE" in line for line in lines)
@@ -101,6 +101,6 @@ def test_a_schedule_for_hosts_that_there_are_not(capsys, monkeypatch):
 
 def test_a_schedule_that_asks_for_the_impossible_is_the_users_mistake_and_no_violation(capsys, monkeypatch):
     given(monkeypatch, "at 4s silence q0a")
-    assert main(["simulate", "dpc", "--seeds", "4", "--schedule", "-"]) == 1
+    assert main(["simulate", "dpc", "--seeds", "10", "--schedule", "-"]) == 1
     said = capsys.readouterr()
     assert "q0a" in said.err and "violations" not in said.out + said.err

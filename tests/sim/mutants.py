@@ -46,71 +46,71 @@ MUTANTS = {
         "sunion.py",
         "latest = ready + self.settings.bound - aside",
         "latest = ready + self.settings.bucket + self.settings.bound - aside",
-        22,
+        52,
     ),
-    "tentative at once": Mutant("sunion.py", "        return latest\n", "        return ready\n", 29),
+    "tentative at once": Mutant("sunion.py", "        return latest\n", "        return ready\n", 0),
     "what was held back is forgotten": Mutant(
-        "sunion.py", "return max(0.0, now - ready_at - self.usual_job.value)", "return 0.0", 37
+        "sunion.py", "return max(0.0, now - ready_at - self.usual_job.value)", "return 0.0", 11
     ),
     "final before all inputs are": Mutant(
         "sunion.py",
         "end = min(most, *(port.frontier for port in self.ports.values()))",
         "end = min(most, max(port.frontier for port in self.ports.values()))",
-        11,
+        0,
     ),
     "a horizon one too short": Mutant(
         "sunion.py",
         "return max(0, bucket - self.spec.reads[name] + 1)",
         "return max(0, bucket - self.spec.reads[name] + 2)",
-        11,
+        0,
     ),
     "coverage of the last bucket only": Mutant(
         "sunion.py",
         "for b in range(max(0, bucket - horizon + 1), bucket + 1)",
         "for b in range(bucket, bucket + 1)",
-        55,
+        0,
     ),
     "every output is said to be stable": Mutant(
         "sunion.py",
         "failed = {name for name, port in self.ports.items() if self._failed(port, now)}",
         "return State.STABLE",
-        35,
+        5,
     ),
     "REC_DONE twice": Mutant(
         "tuples.py",
         "            yield Tuple(TupleType.REC_DONE, self.frontier)\n\n    def gap",
         "            yield from [Tuple(TupleType.REC_DONE, self.frontier)] * 2\n\n    def gap",
-        11,
+        0,
     ),
     "an acknowledgement one too high": Mutant(
-        "replica.py", "return Ack(need, reserve)", "return Ack(need + 1, reserve)", 11
+        "replica.py", "return Ack(need, reserve)", "return Ack(need + 1, reserve)", 1
     ),
     "row 2 of Table 4.3 stays": Mutant(
         "switching.py",
         "_row(2, NOT_STABLE, {None, *NOT_STABLE}, Action.CURR, some=STABLE)",
         "_row(2, NOT_STABLE, {None, *NOT_STABLE}, Action.STAY, some=STABLE)",
-        55,
+        1,
     ),
     "row 9 of Table 4.3 is missing": Mutant(
         "switching.py",
         "    _row(9, {FAILURE}, {None, FAILURE}, Action.CURR, some=UP_FAILURE, without={STABLE}),\n",
         "",
-        11,
+        0,
     ),
     "one that failed is not asked again": Mutant(
         "monitor.py",
         "        return self.peers\n",
         "        return tuple(p for p in self.peers if self.pending[p] < 5)\n",
-        11,
+        0,
     ),
-    "speaks before it is right": Mutant("replica.py", "if not self.recovering:", "if self is not None:", 29),
+    "speaks before it is right": Mutant("replica.py", "if not self.recovering:", "if self is not None:", 0),
     "a job that failed is not begun again": Mutant(
         "replica.py",
         "case Failed(number, reason):\n                if (job := self.jobs.ended(number)) is not None:",
         "case Failed(number, reason):\n                if (job := self.jobs.running.get(number)) is not None:",
-        55,
+        1,
     ),
-    "a source never truncates": Mutant("source.py", "yield from self.outlet.forget()", "yield from ()", 11),
+    "a source never truncates": Mutant("source.py", "yield from self.outlet.forget()", "yield from ()", 0),
     "silence is no failure": Mutant(
         "port.py", "return now - since > self.settings.bucket + self.settings.detection", "return False", 37
     ),

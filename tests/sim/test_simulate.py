@@ -121,8 +121,8 @@ AWAY = "at 5s silence t; at 15s resume t"
 def test_who_suspends_gives_nothing_tentative_and_breaks_the_bound():
     """D41."""
     outcome = simulate(chain(AWAY, while_failing=Policy.SUSPEND))
-    assert outcome.tentative == 0
-    assert {violation.split(":")[0] for violation in outcome.violations} == {"within_the_bound"}
+    assert (outcome.violations, outcome.tentative) == ((), 0), "it does not promise any more"
+    assert outcome.worst_delay > 2
 
 
 def test_who_delays_holds_every_bucket_and_who_processes_only_the_first():

@@ -6,17 +6,31 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import Coverage, Level
-from auroral.dpc.events import Cancel, Deliver, Effect, Evaluate, Report, Send, Truncate
+from auroral.dpc.events import (
+    Cancel,
+    Deliver,
+    Effect,
+    Evaluate,
+    Interrupt,
+    KeepLayout,
+    Miss,
+    Report,
+    Send,
+    Truncate,
+)
+from auroral.dpc.layout import Layout
 from auroral.dpc.states import State
 from auroral.dpc.values import (
     Ask,
     Confirm,
     Content,
+    Gap,
     Grant,
     Message,
     Pong,
     Refuse,
     Release,
+    Rewire,
     Stable,
     Subscribe,
     Tentative,
@@ -61,6 +75,15 @@ class Trace:
                 yield f"job {job} is cancelled"
             case Deliver(stream, bucket, content, stable):
                 yield f"gets bucket {bucket} of {stream}, {'stable' if stable else 'tentative'}, {_rows(content)}"
+            case Miss(stream, begin, end):
+                yield f"is told that {_buckets(begin, end)} of {stream} will never come"
+            case Interrupt(stream):
+                yield f"another failure ends the corrections of {stream}"
+            case KeepLayout(Layout(_, number, moving, after, phase)):
+                what = (
+                    "nothing moves" if moving is None else f"{moving} moves to {', '.join(after)}: {phase.name.lower()}"
+                )
+                yield f"layout {number}: {what}"
             case Truncate(stream, below):
                 yield f"forgets {stream} before {below}"
             case Report(kind, stream, count):
@@ -84,6 +107,10 @@ def _message(message: Message) -> str:
             return f"{stream}, tentative bucket {bucket}{part}, {_rows(content)}, held {held:.2f} s{_missing(coverage)}"
         case Confirm(stream, _, begin, hashes):
             return f"{stream}, {_buckets(begin, begin + len(hashes))} as sent"
+        case Gap(stream, _, begin, end):
+            return f"{stream}, {_buckets(begin, end)} lost for good"
+        case Rewire(number):
+            return f"layout {number}: who there is to talk to"
         case Want(stream, _, position):
             return f"wants {stream} again from {position} on"
         case Ask(number):
