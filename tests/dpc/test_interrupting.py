@@ -101,3 +101,17 @@ def test_a_gap_that_is_not_reached_yet_shows_nothing():
     found.is_in(State.STABLE)
     assert found.hears(Gap("o", found.number, 2, 3)) == []
     assert [type(effect) for effect in found.stable(0)] == [Deliver]
+
+
+def test_one_failure_interrupts_once_though_some_of_it_is_corrected():
+    """D56, D81: who fails gives what it has that is final, too."""
+    found = failing()
+    found.is_in(State.STABILIZATION)
+    found.stable(1)
+    said = [
+        *found.is_in(State.UP_FAILURE),
+        *found.stable(2),
+        *found.is_in(State.UP_FAILURE),
+        *found.is_in(State.FAILURE),
+    ]
+    assert [effect for effect in said if isinstance(effect, Interrupt)] == [Interrupt("o")]

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from auroral.dpc.events import Effect, KeepLayout, Moved, MoveTo, Received, Send, Started, Woken
-from auroral.dpc.layout import Layout, Phase, Topology
+from auroral.dpc.events import (
+    Effect,
+    GiveUpMove,
+    KeepLayout,
+    Moved,
+    MoveTo,
+    Received,
+    Report,
+    Send,
+    Started,
+    Woken,
+)
+from auroral.dpc.layout import Layout, Phase, Topology, Wiring
 from auroral.dpc.moving import Mover
-from auroral.dpc.values import Ping, Pong, Rewire, Rewired
+from auroral.dpc.outlet import Outlet
+from auroral.dpc.replica import Replica, ReplicaSpec
+from auroral.dpc.settings import Settings
+from auroral.dpc.source import Source
+from auroral.dpc.states import State
+from auroral.dpc.sunion import OutputSpec
+from auroral.dpc.switching import Offer
+from auroral.dpc.values import Ack, Ping, Pong, Rewire, Rewired
 
 TOPOLOGY = Topology(
     {"f": ("s",), "w": ("f.out",)}, {"f": ("f.out",), "w": ("w.out",)}, {"s": "S"}, {"client": ("w.out",)}
 )
 BEFORE = Layout({"f": ("f@a", "f@b"), "w": ("w@a", "w@b")})
+SETTINGS = Settings(bucket=0.5, bound=3.0)
 WANTED = MoveTo("f", "f@a", "f@c")
 
 
@@ -26,7 +45,7 @@ class Catalog:
         self.now = 0.0
         self.hears(Started(layout=layout))
 
-    def hears(self, event: Started | MoveTo | Received | Woken) -> None:
+    def hears(self, event: Started | MoveTo | GiveUpMove | Received | Woken) -> None:
         self.now += 0.01
         self.carry_out(self.mover.handle(event, self.now))
 
@@ -55,13 +74,13 @@ def test_a_move_from_its_beginning_to_its_end():
     catalog = Catalog()
     catalog.hears(WANTED)
     catalog.wait()
-    assert [layout.phase for layout in catalog.layouts] == [Phase.PREPARE, Phase.START]
+    assert [layout.phase for layout in catalog.layouts[1:]] == [Phase.PREPARE, Phase.START]
     assert catalog.told["S"].wiring.readers == {"s": ("f@a", "f@b", "f@c")}, "kept for the new one before it starts"
     assert catalog.mover.layout.running("f") == ("f@a", "f@b", "f@c")
-    assert catalog.mover.layout.read_from("f") == ("f@a", "f@b"), "it is not right yet"
+    assert catalog.told["w@a"].wiring.inputs == {"f.out": ("f@a", "f@b", "f@c")}, "known before it is needed"
     catalog.right = True
     catalog.wait()
-    assert [layout.moving for layout in catalog.layouts] == ["f", "f", "f", None]
+    assert [layout.moving for layout in catalog.layouts] == [None, "f", "f", "f", None]
     assert catalog.mover.layout.members == {"f": ("f@c", "f@b"), "w": ("w@a", "w@b")}
     assert catalog.told["w@a"].wiring.inputs == {"f.out": ("f@c", "f@b")}
     assert catalog.told["S"].wiring.readers == {"s": ("f@c", "f@b")}
@@ -72,7 +91,7 @@ def test_those_before_it_must_know_before_it_starts_and_those_behind_it_before_t
     catalog = Catalog(away=frozenset({"S"}))
     catalog.hears(WANTED)
     catalog.wait()
-    assert [layout.phase for layout in catalog.layouts] == [Phase.PREPARE]
+    assert catalog.layouts[-1].phase is Phase.PREPARE
     catalog.away, catalog.right = frozenset({"w@b"}), True
     catalog.wait()
     assert catalog.mover.layout.phase is Phase.READ and "f@a" in catalog.mover.layout.running("f")
@@ -110,3 +129,88 @@ def test_moves_take_turns_and_one_that_makes_no_sense_is_left_out():
     catalog.wait()
     assert catalog.mover.layout.members["f"] == ("f@d", "f@b")
     assert len(catalog.moved) == 2
+
+
+def test_a_move_that_waits_in_vain_can_be_given_up_and_others_follow():
+    catalog = Catalog()
+    for wanted in (WANTED, MoveTo("f", "f@a", "f@d"), MoveTo("w", "w@a", "w@c")):
+        catalog.hears(wanted)
+    catalog.wait()
+    assert catalog.mover.layout.phase is Phase.START and catalog.mover.layout.moving == "f"
+    catalog.right = True
+    catalog.away = frozenset({"f@c"})
+    catalog.hears(GiveUpMove())
+    catalog.wait()
+    assert catalog.mover.layout.members == {"f": ("f@a", "f@b"), "w": ("w@c", "w@b")}
+    catalog.hears(MoveTo("f", "f@a", "f@d"))
+    catalog.wait()
+    assert catalog.mover.layout.members["f"] == ("f@d", "f@b")
+
+
+def test_a_move_is_not_given_up_once_the_old_one_is_not_read_any_more():
+    catalog = Catalog(away=frozenset({"w@b"}))
+    catalog.right = True
+    catalog.hears(WANTED)
+    catalog.wait()
+    catalog.hears(GiveUpMove())
+    assert catalog.mover.layout.phase is Phase.READ
+
+
+def test_what_waits_survives_the_catalog():
+    first = Catalog()
+    first.hears(WANTED)
+    first.hears(MoveTo("w", "w@a", "w@c"))
+    second = Catalog(first.layouts[-1])
+    second.right = True
+    second.wait()
+    assert second.mover.layout.members == {"f": ("f@c", "f@b"), "w": ("w@c", "w@b")}
+
+
+def test_what_cannot_be_moved_is_refused():
+    catalog = Catalog()
+    for wanted in (MoveTo("f", "f@x", "f@c"), MoveTo("f", "f@a", "f@b"), MoveTo("nothing", "a", "b")):
+        (said,) = [effect for effect in catalog.mover.handle(wanted, 1.0) if isinstance(effect, Report)]
+        assert said.kind == "refused" and wanted.comes in said.detail
+
+
+def reader(frontier: int) -> Replica:
+    output = OutputSpec("o", {"s": 1}, (frozenset("s"),), ("r",))
+    found = Replica(ReplicaSpec("q", {"s": ("a",)}, {"s": ("s",)}, {"o": output}), SETTINGS)
+    found.handle(Started(), 0.0)
+    found.ports["s"].start_at(frontier)
+    list(found.outlets["o"].begin(frontier))
+    return found
+
+
+def test_who_finds_what_it_needs_nowhere_else_does_not_go_over():
+    """D69: what a replica keeps on its disk goes with it."""
+    found = reader(frontier=7)
+
+    def told(number: int, *producers: str) -> bool:
+        said = found.handle(Received("m", Rewire(number, Wiring({"s": producers}, {"o": ("r",)}))), 1.0)
+        return Send("m", Rewired(number)) in said
+
+    assert told(1, "a", "b"), "nobody is left"
+    assert not told(2, "b"), "nothing was heard of it"
+    found.handle(Received("b", Pong({"s": Offer(State.STABLE, True, 20, 8)}, {})), 1.1)
+    assert not told(2, "b"), "it has not bucket 7"
+    found.handle(Received("b", Pong({"s": Offer(State.STABLE, True, 20, 7)}, {})), 1.2)
+    assert told(2, "b") and found.ports["s"].producers == ("b",)
+    assert not told(1, "a", "b"), "of an earlier layout"
+
+
+def test_a_wiring_that_cannot_be_is_refused():
+    found = reader(frontier=0)
+    for wrong in (Wiring({"x": ("a",)}), Wiring(readers={"x": ("a",)})):
+        (said,) = found.handle(Received("m", Rewire(9, wrong)), 0.05)[:1]
+        assert isinstance(said, Report) and said.kind == "refused" and found.wired == 0
+    Source("s", ("q",), SETTINGS).handle(Received("m", Rewire(1, Wiring())), 0.0)
+
+
+def test_what_one_that_is_gone_says_late_does_not_count():
+    found = Outlet("s", ("a", "b"), SETTINGS)
+    for name in "ab":
+        found.acknowledged(name, Ack(3, 2.0))
+    found.rewire(("b",))
+    found.acknowledged("a", Ack(4, 2.5))
+    assert (found.needs, found.reserves) == ({"b": 3}, {"b": 2.0})

@@ -125,6 +125,7 @@ def test_the_time_of_a_bucket_is_the_bound_less_what_is_set_aside():
     heard(found, "s", {0: 1.0})
     assert found.next_deadline(1.0) == pytest.approx(1.0 + 3.0 - 0.02 - 0.44)
     found.usual_job.learn(0.25)
+    found.outlet.readers_expected = ("r",)
     found.outlet.acknowledged("r", Ack(0, 0.5))
     due = found.next_deadline(1.0)
     assert due == pytest.approx(1.0 + 3.0 - 0.02 - 0.44 - 0.25 - 0.5)

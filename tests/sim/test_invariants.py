@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from auroral.dpc.coverage import Coverage, Level
-from auroral.dpc.events import Report
+from auroral.dpc.events import MoveTo, Report
 from auroral.dpc.settings import Policy
 from auroral.dpc.stagger import Stagger
 from auroral.sim.faults import Fault
@@ -73,7 +73,7 @@ def set_otherwise(run: Run, **settings: object) -> Run:
 
 def moving(run: Run, change: Callable[[Stage], None]) -> Run:
     """As if a replica had moved, and something had gone wrong at the end."""
-    scenario = replace(run.scenario, faults=(Fault(10.0, "move", ("q", "r")),))
+    scenario = replace(run.scenario, faults=(Fault(10.0, "move", ("wa", "wz")),))
     stage = Stage(scenario)
     change(stage)
     return replace(run, stage=stage)
@@ -131,6 +131,7 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
         lambda run: changed(run, "spoke", kept_from=run.spoke[0].asked_for + 1),
     ],
     "moves_end": [
+        lambda run: moving(run, lambda stage: stage.moves.append(MoveTo("u", "u@ua", "u@uz"))),
         lambda run: moving(
             run, lambda stage: setattr(stage, "layout", replace(stage.layout, moving="u", after=("u@uz",)))
         ),

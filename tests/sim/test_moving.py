@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from auroral.sim.faults import parse
+from auroral.sim.faults import WrongSchedule, parse
 from auroral.sim.simulate import simulate
 from sim.scenarios import chain, folded
 
@@ -25,8 +25,8 @@ SCHEDULES = {
     "one before it is away": "at 9s crash ua; at 10s move fa-fc; at 16s restart ua",
     "one behind it is away": "at 9s crash wa; at 10s move fa-fc; at 16s restart wa",
     "the client is away": "at 9s crash c; at 10s move wa-wc; at 16s restart c",
-    "the catalog crashes": "at 10s move ua-uc; at 10.2s crash k; at 13s restart k",
-    "the catalog is cut off": "at 10s move fa-fc; at 10.1s cut k; at 15s heal k",
+    "the catalog crashes": "at 10s move ua-uc; at 10.2s crash catalog; at 13s restart catalog",
+    "the catalog is cut off": "at 10s move fa-fc; at 10.1s cut catalog; at 15s heal catalog",
     "an input is away": "at 8s silence t; at 10s move fb-fc; at 20s resume t",
     "the new one is cut off once it is read": "at 10s move wa-wc; at 12.5s cut wc; at 18s heal wc",
 }
@@ -44,3 +44,33 @@ def test_a_fold_takes_its_state_along():
     scenario = replace(folded("", seconds=45, durable="g"), faults=parse("at 12s move ga-gc; at 20s move gb-gd"))
     outcome = simulate(scenario)
     assert (outcome.violations, outcome.tentative) == ((), 0), str(outcome)
+
+
+def test_a_fold_that_moved_and_lost_everything_but_its_disk_goes_on():
+    """D67: the state that it was given by another replica is on its disk before anything else."""
+    schedule = "at 12s move ga-gc; at 15s move gb-gd; at 20s crash gc-gd; at 23s restart gc-gd"
+    outcome = simulate(replace(folded("", seconds=50, durable="g"), faults=parse(schedule)))
+    assert not outcome.violations, str(outcome)
+
+
+def test_who_is_behind_is_waited_for_where_only_a_disk_has_what_it_needs():
+    """D69: those before a replica with a disk keep nothing of what is on it."""
+    schedule = (
+        "at 8s cut wa-fa; at 8s cut wa-fb; at 10s move fa-fc; at 11s move fb-fd; at 16s heal wa-fa; at 16s heal wa-fb"
+    )
+    outcome = simulate(replace(chain("", seconds=50, durable="f"), faults=parse(schedule)))
+    assert not outcome.violations, str(outcome)
+
+
+def test_moves_that_cannot_be_are_told():
+    calm = chain("", seconds=30)
+    for wrong in (
+        "at 9s move s-fc",
+        "at 9s move fa-s",
+        "at 9s move fa-c",
+        "at 9s move fa-catalog",
+        "at 99s move fa-fc",
+    ):
+        with pytest.raises(WrongSchedule):
+            simulate(replace(calm, faults=parse(wrong)))
+    parse("at 9s move fa-fc; at 10s crash catalog; at 12s restart catalog; at 13s cut fc; at 14s heal fc", calm.hosts)

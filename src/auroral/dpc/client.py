@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from auroral.dpc.events import Deliver, Disconnected, Effect, Event, Interrupt, Miss, Received, Send, Started, WakeAt
+from auroral.dpc.layout import Wiring
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.port import Port
 from auroral.dpc.refusing import refusals, strangers
@@ -72,7 +73,7 @@ class Client:
                 for stream, number in unknown.items():
                     if stream in self.ports:
                         yield from self.ports[stream].renew(sender, number, now)
-            case Rewire(number, wiring) if number >= self.wired:
+            case Rewire(number, wiring) if number >= self.wired and self._can_go_over(wiring):
                 self.wired = number
                 for stream, producers in wiring.inputs.items():
                     yield from self.ports[stream].rewire(producers)
@@ -103,7 +104,7 @@ class Client:
         self.delivered[stream] = done
         if not self._left(stream):
             self.correcting.discard(stream)
-        elif corrects:
+        elif corrects and self._states(stream) & {State.STABLE, State.STABILIZATION}:
             self.correcting.add(stream)
         for bucket in sorted({*port.tentative, *(b for b in port.stable if b >= done)}):
             best = port.best(bucket)
@@ -120,12 +121,20 @@ class Client:
     def _interrupted(self) -> Iterator[Effect]:
         """D56: those that gave corrections have failed again."""
         for stream in sorted(self.correcting):
-            port = self.ports[stream]
-            feeds = [feed for feed in (port.curr, port.bck) if feed is not None]
-            states = {self.monitor.offer(feed.replica, stream).state for feed in feeds}
-            if states <= {State.UP_FAILURE, State.FAILURE}:
+            states = self._states(stream)
+            if states and not states & {State.STABLE, State.STABILIZATION}:
                 self.correcting.discard(stream)
                 yield Interrupt(stream)
+
+    def _states(self, stream: str) -> set[State]:
+        """Of those that it is read from."""
+        port = self.ports[stream]
+        feeds = [feed for feed in (port.curr, port.bck) if feed is not None]
+        return {self.monitor.offer(feed.replica, stream).state for feed in feeds}
+
+    def _can_go_over(self, wiring: Wiring) -> bool:
+        """It is told again where it cannot yet."""
+        return all(self.ports[s].can_go_over(producers, self.monitor) for s, producers in wiring.inputs.items())
 
     def _step(self, now: float) -> Iterator[Effect]:
         peers = self.monitor.due(now)

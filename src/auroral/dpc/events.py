@@ -106,7 +106,12 @@ class MoveTo:
     comes: str
 
 
-Event = Started | Woken | Received | Disconnected | Evaluated | Failed | Logged | Propose | MoveTo
+@dataclass(frozen=True, slots=True)
+class GiveUpMove:
+    """The move that is under way is not wanted any more. In vain once the old replica is not read any more."""
+
+
+Event = Started | Woken | Received | Disconnected | Evaluated | Failed | Logged | Propose | MoveTo | GiveUpMove
 
 
 @dataclass(frozen=True, slots=True)

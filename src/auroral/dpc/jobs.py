@@ -47,7 +47,8 @@ class Jobs:
     last: int = 0
     served: dict[str, int] = field(default_factory=dict)
     """The last job that made each output stable."""
-    trouble: Trouble = field(default_factory=Trouble)
+    trouble: tuple[Trouble, Trouble] = field(default_factory=lambda: (Trouble(), Trouble()))
+    """Of those that make something stable, and of the tentative ones: what is missing in these may be what makes others fail."""
 
     def ended(self, number: int) -> Job | None:
         """Nothing for one that was cancelled: its result may have been under way."""
@@ -73,7 +74,7 @@ class Jobs:
             return
         able = {s: union for s, union in self.unions.items() if union.begun and union.can_be_stable}
         ready = {stream: union.stable_range for stream, union in able.items() if may_begin(union)}
-        ready = self.trouble.to_try(ready, now)
+        ready = self.trouble[False].to_try(ready, now)
         if not ready:
             return
         # D63: one that has much to correct holds up the others by a job at most.
@@ -85,6 +86,9 @@ class Jobs:
             for stream in streams:
                 self.unions[stream].learn(begin, now)
         yield self._evaluate(dict.fromkeys(streams, (begin, end)), False, now)
+
+    def next_try(self, now: float) -> float:
+        return min(kind.next_try(now) for kind in self.trouble)
 
     def cancel_guesses(self) -> Iterator[Effect]:
         """What has become final need not be guessed any more."""
@@ -98,7 +102,7 @@ class Jobs:
             return
         begun = {stream: union for stream, union in self.unions.items() if union.begun}
         due = {stream: found for stream, union in begun.items() if (found := union.tentative_range(now)) is not None}
-        due = self.trouble.to_try(due, now)
+        due = self.trouble[True].to_try(due, now)
         if due:
             # One job for all outputs that are due: none waits for the jobs of the others, which its deadline does not know of.
             earliest = min(begin for begin, _ in due.values())

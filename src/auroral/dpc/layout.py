@@ -41,9 +41,9 @@ class Phase(IntEnum):
     PREPARE = 1
     """Who gives the inputs keeps what the new replicas will need."""
     START = 2
-    """They run beside the old ones, and are mute until they are right."""
+    """They run beside the old ones, and are mute until they are right. Readers may read from all of them."""
     READ = 3
-    """They are read, and the old ones no more."""
+    """The old ones are not read any more, by nobody who has not found all that it needs elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,15 @@ class Layout:
     moving: str | None = None
     after: tuple[str, ...] = ()
     phase: Phase = Phase.PREPARE
+    wanted: tuple[tuple[str, str, str], ...] = ()
+    """Moves that wait for their turn: of which query, who leaves, who comes."""
+
+    def planned(self, query: str) -> tuple[str, ...]:
+        """Its members when all moves are done."""
+        found = self.after if query == self.moving else self.members.get(query, ())
+        for _, leaves, comes in (move for move in self.wanted if move[0] == query):
+            found = moved(found, leaves, comes)
+        return found
 
     def running(self, query: str) -> tuple[str, ...]:
         return self._both(query) if query == self.moving and self.phase >= Phase.START else self.members[query]
@@ -64,7 +73,7 @@ class Layout:
         return self._both(query) if query == self.moving else self.members[query]
 
     def read_from(self, query: str) -> tuple[str, ...]:
-        return self.after if query == self.moving and self.phase is Phase.READ else self.members[query]
+        return self.after if query == self.moving and self.phase is Phase.READ else self.running(query)
 
     def _both(self, query: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.members[query], *self.after)))
@@ -102,3 +111,10 @@ class Layout:
         queries = [query for query, inputs in topology.inputs.items() if stream in inputs]
         replicas = [core for query in queries for core in self.kept_for(query)]
         return (*replicas, *(client for client, streams in topology.clients.items() if stream in streams))
+
+
+def moved(members: tuple[str, ...], leaves: str, comes: str) -> tuple[str, ...]:
+    """As before where that cannot be."""
+    if leaves not in members or comes in members:
+        return members
+    return tuple(comes if member == leaves else member for member in members)

@@ -22,6 +22,9 @@ class Monitor:
     next_at: float = 0.0
 
     def rewire(self, peers: tuple[str, ...]) -> None:
+        if not set(peers) <= set(self.peers):
+            # Who is new is asked at once.
+            self.next_at = 0.0
         self.peers = peers
         for gone in [peer for peer in self.pending if peer not in peers]:
             del self.pending[gone]

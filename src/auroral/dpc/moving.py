@@ -1,9 +1,11 @@
 """A query moves to other nodes while it runs (X9, L55): its new replicas recover beside the old ones, as one that lost everything does,
 and once they are right all readers go over to them; then the old ones end.
 
-Nothing is lost, as those before keep what the new ones need before they start, and nobody stops reading from the old ones but for
-those that are right. Nothing is doubled: they are replicas like others, and a reader takes each stable bucket once. What is decided is
-written down before it is said, and said until all whom it concerns know it; whoever of them is away delays the move, and nothing else.
+Nothing is lost, as those before keep what the new ones need before they start, and nobody stops reading from the old ones before others
+have what it needs next. Nothing is doubled: they are replicas like others, and a reader takes each stable bucket once. What is decided is
+written down before it is said, and said until all whom it concerns know it; whoever of them is away delays the move. Until the old ones
+end, what the new ones may need is kept as well. A move that waits for somebody who will not come back can be given up, as long as
+the old replicas are read.
 """
 
 from __future__ import annotations
@@ -11,8 +13,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from auroral.dpc.events import Effect, Event, KeepLayout, Moved, MoveTo, Received, Send, Started, WakeAt
-from auroral.dpc.layout import Layout, Phase, Topology, Wiring
+from auroral.dpc.events import (
+    Effect,
+    Event,
+    GiveUpMove,
+    KeepLayout,
+    Moved,
+    MoveTo,
+    Received,
+    Report,
+    Send,
+    Started,
+    WakeAt,
+)
+from auroral.dpc.layout import Layout, Phase, Topology, Wiring, moved
 from auroral.dpc.values import Ping, Pong, Rewire, Rewired
 
 AGAIN = 0.5
@@ -25,8 +39,6 @@ class Mover:
 
     topology: Topology
     layout: Layout
-    wanted: list[MoveTo] = field(default_factory=list)
-    """Moves that wait for their turn."""
     untold: dict[str, Wiring] = field(default_factory=dict)
     """Who has still to say that it knows the layout."""
     not_right: set[str] = field(default_factory=set)
@@ -34,10 +46,9 @@ class Mover:
     said_at: float = float("-inf")
 
     def handle(self, event: Event, now: float) -> list[Effect]:
-        self._take(event)
-        return [*self._step(now), WakeAt(now + AGAIN)]
+        return [*self._take(event), *self._step(now), WakeAt(now + AGAIN)]
 
-    def _take(self, event: Event) -> None:
+    def _take(self, event: Event) -> Iterator[Effect]:
         match event:
             case Started(layout=layout):
                 if layout is not None:
@@ -45,8 +56,21 @@ class Mover:
                 # Who knows of it may be told again.
                 self.untold = self.layout.wirings(self.topology)
                 self._await_new()
-            case MoveTo():
-                self.wanted.append(event)
+            case MoveTo(query, leaves, comes):
+                planned = self.layout.planned(query)
+                if moved(planned, leaves, comes) == planned:
+                    yield Report(
+                        "refused", query, detail=f"{leaves} cannot go to {comes}; there are {', '.join(planned)}"
+                    )
+                else:
+                    self.layout = replace(self.layout, wanted=(*self.layout.wanted, (query, leaves, comes)))
+                    yield KeepLayout(self.layout)
+            case GiveUpMove():
+                if self.layout.moving is not None and self.layout.phase is not Phase.READ:
+                    yield from self._decide(
+                        Layout(self.layout.members, self.layout.number + 1, wanted=self.layout.wanted)
+                    )
+                    self.said_at = float("-inf")
             case Received(sender, Rewired(number)):
                 if number == self.layout.number:
                     self.untold.pop(sender, None)
@@ -79,19 +103,17 @@ class Mover:
             case None, _:
                 return self._next_move()
             case str(query), Phase.READ:
-                return Layout({**layout.members, query: layout.after}, number)
+                return Layout({**layout.members, query: layout.after}, number, wanted=layout.wanted)
             case _, _:
                 return replace(layout, number=number, phase=Phase(layout.phase + 1))
 
     def _next_move(self) -> Layout | None:
-        while self.wanted:
-            wanted = self.wanted.pop(0)
-            members = self.layout.members.get(wanted.query, ())
-            # It may have gone since it was asked for.
-            if wanted.leaves in members and wanted.comes not in members:
-                after = tuple(wanted.comes if member == wanted.leaves else member for member in members)
-                number = self.layout.number + 1
-                return Layout(self.layout.members, number, wanted.query, after, Phase.PREPARE)
+        layout = self.layout
+        for position, (query, leaves, comes) in enumerate(layout.wanted):
+            # What it was to follow may have been given up.
+            if (after := moved(layout.members[query], leaves, comes)) != layout.members[query]:
+                rest = layout.wanted[position + 1 :]
+                return Layout(layout.members, layout.number + 1, query, after, Phase.PREPARE, rest)
         return None
 
     def _decide(self, layout: Layout) -> Iterator[Effect]:

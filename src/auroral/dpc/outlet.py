@@ -208,6 +208,9 @@ class Outlet:
     # What is kept
 
     def acknowledged(self, sender: str, message: Ack) -> None:
+        if sender not in self.readers_expected:
+            # It was one, and said so before it knew better.
+            return
         # Messages of an earlier life of the reader may come late, but a need never goes back.
         self.needs[sender] = max(message.need, self.needs.get(sender, 0))
         self.reserves[sender] = message.reserve

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.events import Effect, Report, Send
 from auroral.dpc.judging import Judge
-from auroral.dpc.monitor import Monitor
+from auroral.dpc.monitor import UNREACHED, Monitor
 from auroral.dpc.settings import Settings
 from auroral.dpc.states import State
 from auroral.dpc.switching import Choice, Feed, Lane, Offer, choose
@@ -109,6 +109,13 @@ class Port:
         tentative = any(bucket >= self.frontier for bucket in self.tentative)
         position = None if self.resuming else self.frontier
         return Send(producer, Subscribe(self.stream, self.last_number, lane, position, tentative, gaps))
+
+    def can_go_over(self, producers: tuple[str, ...], monitor: Monitor) -> bool:
+        """Whether nobody is left, or one of these has what is read next: what a replica keeps on its disk goes with it."""
+        if set(self.producers) <= set(producers):
+            return True
+        offers = [monitor.offer(producer, self.stream) for producer in producers]
+        return any(one != UNREACHED and (self.resuming or one.kept_from <= self.frontier) for one in offers)
 
     def rewire(self, producers: tuple[str, ...]) -> Iterator[Effect]:
         """These can be read from, and no others."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from auroral.dpc.events import Effect, Report, Send
+from auroral.dpc.events import DropStates, Effect, Report, SaveState, Send
 from auroral.dpc.monitor import UNREACHED, Monitor
 from auroral.dpc.port import Port
 from auroral.dpc.settings import Settings
@@ -28,6 +28,8 @@ class Recovery:
     born: float = 0.0
     snapshots: dict[str, Snapshot] = field(default_factory=dict)
     """Of folds: what their states may begin with."""
+    received: set[str] = field(default_factory=set)
+    """Those of them that came from other replicas."""
     asked_at: float = float("-inf")
     done: bool = False
 
@@ -66,6 +68,10 @@ class Recovery:
             union.begun = True
         elif self._reached(union, snapshot := self.snapshots.get(stream, Snapshot(0, None))):
             union.fold.begin(snapshot)
+            if stream in self.received:
+                # If all others lose theirs, this must be found again.
+                yield SaveState(stream, snapshot)
+                yield DropStates(stream, snapshot.bucket)
             yield from union.outlet.begin(snapshot.bucket)
             union.begun = True
         elif now >= self.asked_at + self.settings.detection:
@@ -82,6 +88,7 @@ class Recovery:
         if self.done or self.unions[stream].begun:
             return
         self.snapshots[stream] = snapshot
+        self.received.add(stream)
         union = self.unions[stream]
         for name, port in union.ports.items():
             if (position := union.reads_from(name, snapshot.bucket)) < port.first or port.resuming:

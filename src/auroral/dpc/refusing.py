@@ -13,6 +13,7 @@ from auroral.dpc.values import (
     Message,
     Ping,
     Pong,
+    Rewire,
     Stable,
     Subscribe,
     Tentative,
@@ -39,6 +40,11 @@ def refusals(sender: str, message: Message, outputs: Collection[str], inputs: Ma
         case WantState(stream) | GiveState(stream):
             if stream not in outputs:
                 yield _refused(sender, stream, "it is not given here")
+        case Rewire(_, wiring):
+            for stream in sorted((wiring.inputs.keys() - inputs.keys()) | (wiring.readers.keys() - set(outputs))):
+                yield _refused(sender, stream, "it is not known here")
+        case Stable(held=held, contents=contents) if held and len(held) != len(contents):
+            yield _refused(sender, message.stream, f"{len(contents)} buckets have {len(held)} ages")
         case Stable() | Confirm() | Tentative() | Gap():
             bucket = message.bucket if isinstance(message, Tentative) else message.begin
             if message.stream not in inputs:

@@ -13,6 +13,7 @@ from auroral.dpc.events import (
     Evaluated,
     Event,
     Failed,
+    GiveUpMove,
     Logged,
     MoveTo,
     Propose,
@@ -161,13 +162,13 @@ class Replica:
             case Evaluated(number):
                 if (job := self.jobs.ended(number)) is not None:
                     self.jobs.learn(job, now)
-                    self.jobs.trouble.succeeded(job.outputs)
+                    self.jobs.trouble[job.tentative].succeeded(job.outputs)
                     for stream in job.outputs:
                         yield from given_out(self.unions[stream], self.comparisons[stream], job, event, now)
                     yield from self.jobs.cancel_guesses()
             case Failed(number, reason):
                 if (job := self.jobs.ended(number)) is not None:
-                    self.jobs.trouble.failed(job.outputs, reason, now)
+                    self.jobs.trouble[job.tentative].failed(job.outputs, reason, now)
                     yield from (Report("job failed", stream, detail=reason) for stream in job.outputs)
             case Started(kept, states, plan):
                 self.versions.plan = plan
@@ -180,7 +181,7 @@ class Replica:
                         outlet.restore(kept[stream])
             case Woken():
                 pass
-            case Logged() | Propose() | MoveTo():
+            case Logged() | Propose() | MoveTo() | GiveUpMove():
                 raise AssertionError("neither a source nor a catalog")
 
     def _receive(self, sender: str, message: Message, now: float) -> Iterator[Effect]:
@@ -200,9 +201,12 @@ class Replica:
                         yield from self.ports[stream].renew(sender, number, now)
             case Subscribe() | Unsubscribe() | Want():
                 yield from self.unions[message.stream].outlet.heard(sender, message, now)
+            case Ask(number) if self.recovering:
+                # It does not answer in anybody's place.
+                yield Send(sender, Refuse(number))
             case Ask() | Grant() | Refuse() | Release():
                 yield from self.turns.heard(sender, message, now)
-            case Rewire(number, wiring) if number >= self.wired:
+            case Rewire(number, wiring) if number >= self.wired and self._can_go_over(wiring):
                 self.wired = number
                 yield from self._rewire(wiring)
                 yield Send(sender, Rewired(number))
@@ -223,6 +227,10 @@ class Replica:
                 yield from self.ports[message.stream].receive(sender, message, now)
                 if isinstance(message, Tentative):
                     yield from self._count_late(message)
+
+    def _can_go_over(self, wiring: Wiring) -> bool:
+        """It is told again where it cannot yet."""
+        return all(self.ports[s].can_go_over(producers, self.monitor) for s, producers in wiring.inputs.items())
 
     def _rewire(self, wiring: Wiring) -> Iterator[Effect]:
         self.spec = replace(self.spec, inputs=wiring.inputs, peers=wiring.peers)
@@ -269,7 +277,7 @@ class Replica:
         yield from self.jobs.start_stable(partial(self.turns.may_begin, now=now), now)
         yield from self.jobs.start_tentative(now)
         deadlines = (union.next_deadline(now) for union in self.unions.values())
-        yield WakeAt(min(self.monitor.next_at, self.jobs.trouble.next_try(now), *deadlines))
+        yield WakeAt(min(self.monitor.next_at, self.jobs.next_try(now), *deadlines))
 
     def _ping(self, peers: tuple[str, ...]) -> Iterator[Effect]:
         acks = {name: self._ack(name) for name, port in self.ports.items() if not port.resuming}

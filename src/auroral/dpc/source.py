@@ -77,7 +77,7 @@ class Source:
                 yield Send(sender, Pong({self.stream: offer}, unknown))
             case Rewire(number, wiring) if number >= self.wired:
                 self.wired = number
-                self.outlet.rewire(wiring.readers[self.stream])
+                self.outlet.rewire(wiring.readers.get(self.stream, ()))
                 yield Send(sender, Rewired(number))
             case Subscribe() | Unsubscribe() | Want():
                 yield from self.outlet.heard(sender, message, now)

@@ -55,8 +55,10 @@ def _replica(core: Replica, union: SUnion, now: float) -> Iterator[str]:
         if union.outlet.stream in job.outputs:
             kind = "tentative" if job.tentative else "stable"
             yield f"job {number} makes {_buckets(job.begin, job.end)} {kind} since {job.started:.2f} s"
-    if (failing := core.jobs.trouble.outputs.get(union.outlet.stream)) is not None:
-        yield f"its last {failing.times} jobs failed, and it is tried again at {failing.again_at:.2f} s: {failing.reason}"
+    for kind, trouble in zip(("stable", "tentative"), core.jobs.trouble, strict=True):
+        if (failing := trouble.outputs.get(union.outlet.stream)) is not None:
+            tries = f"its last {failing.times} {kind} jobs failed, and it is tried again at {failing.again_at:.2f} s"
+            yield f"{tries}: {failing.reason}"
     if core.turns.stagger.wanted:
         promised = ", ".join(core.turns.stagger.promised)
         yield f"it keeps answering while {promised} corrects" if promised else "it takes turns in correcting"

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from auroral.model.errors import AuroralError
 
 MANY = 99
+CATALOG_HOST = "catalog"
+"""Who moves replicas; there is one where something moves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,8 @@ def parse(text: str, places: Iterable[str] | None = None) -> tuple[Fault, ...]:
     lines = [(number, part.strip()) for number, line in enumerate(text.splitlines(), 1) for part in _parts(line)]
     found = [(number, _fault(part, number)) for number, part in lines if part]
     if places is not None:
-        known = {*places, *(fault.places[1] for _, fault in found if fault.verb == "move")}
+        moved_to = {fault.places[1] for _, fault in found if fault.verb == "move"}
+        known = {*places, *moved_to, *([CATALOG_HOST] if moved_to else [])}
         for number, fault in found:
             if unknown := [place for place in fault.places if place not in known]:
                 raise WrongSchedule(

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from auroral.dpc.settings import Policy, Settings, WhenFull
-from auroral.sim.faults import VERBS, Fault
+from auroral.sim.faults import CATALOG_HOST, VERBS, Fault
 from auroral.sim.oracle import Oracle
-from auroral.sim.scenario import CATALOG_HOST, CLIENT_HOST, Scenario, host
+from auroral.sim.scenario import CLIENT_HOST, Scenario, host
 from auroral.sim.standin import Kind, Query
 
 QUIET = 30.0
@@ -188,7 +188,7 @@ def _move(draw: Draw, scenario: Scenario) -> Pairs:
     """A replica to another host; often one that this concerns crashes meanwhile."""
     query, (begin, _) = draw.choice(scenario.queries), _when(draw, scenario)
     hosts = [host(name) for name in scenario.members(query)]
-    leaves, comes = draw.choice(hosts), f"{query.name}z"
+    leaves, comes = draw.choice(hosts), f"{query.name}{draw.choice('xyz')}"
     yield _pair(scenario, begin, 1.0, "move", leaves, comes)
     if draw.random() < 0.7:
         concerned = draw.choice((*hosts, comes, CATALOG_HOST))

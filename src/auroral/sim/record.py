@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from auroral.dpc import outlet as outlets
 from auroral.dpc.client import Client
 from auroral.dpc.coverage import Coverage
 from auroral.dpc.events import Deliver, Effect, Evaluate, Evaluated, Event, Failed, Interrupt, Miss, Report, Send
@@ -45,6 +46,8 @@ class Outlet(NamedTuple):
     frontier: int
     kept_from: int
     kept: int
+    readers: tuple[str, ...]
+    """Who may read it."""
 
 
 class Port(NamedTuple):
@@ -250,6 +253,9 @@ class Recorder:
                 for name in outlet.readers_expected
                 if isinstance(reader := world.cores.get(name), Replica | Client) and not reader.ports[stream].resuming
             ]
+            if self.run.stage.queries[core].name in self.run.scenario.durable and self._life(core) == 1:
+                # What came before is on the disks of those that it comes to take over from.
+                positions = []
             lowest = min(positions, default=outlet.kept_from)
             self.run.spoke.append(Spoke(now, core, stream, outlet.frontier, expected[stream], outlet.kept_from, lowest))
 
@@ -318,11 +324,10 @@ def _frontier(core: object, stream: str) -> int:
 
 def _add(moment: Moment, name: str, core: object) -> None:
     if isinstance(core, Source):
-        moment.outlets[name, core.stream] = Outlet(core.outlet.frontier, core.outlet.kept_from, len(core.outlet.kept))
+        moment.outlets[name, core.stream] = _outlet(core.outlet)
     elif isinstance(core, Replica):
         for stream, union in core.unions.items():
-            outlet = union.outlet
-            moment.outlets[name, stream] = Outlet(outlet.frontier, outlet.kept_from, len(outlet.kept))
+            moment.outlets[name, stream] = _outlet(union.outlet)
         for stream, port in core.ports.items():
             using = [union for union in core.unions.values() if stream in union.spec.reads]
             needed = min(_back(u.outlet.frontier, u.spec.reads[stream]) for u in using)
@@ -334,6 +339,10 @@ def _add(moment: Moment, name: str, core: object) -> None:
         for stream, port in core.ports.items():
             lowest = min(port.stable, default=port.frontier)
             moment.ports[CLIENT, stream] = Port(port.frontier, lowest, port.frontier, port.frontier)
+
+
+def _outlet(outlet: outlets.Outlet) -> Outlet:
+    return Outlet(outlet.frontier, outlet.kept_from, len(outlet.kept), outlet.readers_expected)
 
 
 def _back(bucket: int, horizon: int) -> int:

@@ -12,11 +12,11 @@ from auroral.dpc.layout import Layout, Topology
 from auroral.dpc.settings import Settings
 from auroral.dpc.sunion import OutputSpec
 from auroral.dpc.values import Content
-from auroral.sim.faults import Fault
+from auroral.sim.faults import CATALOG_HOST, Fault
 from auroral.sim.standin import content, fingerprint
 
 CLIENT, CLIENT_HOST = "client", "c"
-CATALOG, CATALOG_HOST = "catalog@k", "k"
+CATALOG = f"mover@{CATALOG_HOST}"
 
 
 class Fragment(Protocol):

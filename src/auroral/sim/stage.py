@@ -14,9 +14,9 @@ from auroral.dpc.moving import Mover
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.source import Source
 from auroral.dpc.values import Content
-from auroral.sim.faults import Fault, WrongSchedule
+from auroral.sim.faults import CATALOG_HOST, Fault, WrongSchedule
 from auroral.sim.lineage import Lineage
-from auroral.sim.scenario import CATALOG, CATALOG_HOST, CLIENT, CLIENT_HOST, Fragment, Scenario, host
+from auroral.sim.scenario import CATALOG, CLIENT, CLIENT_HOST, Fragment, Scenario, host
 from auroral.sim.standin import content
 from auroral.sim.world import World
 
@@ -37,6 +37,8 @@ class Stage:
     """By core."""
     layout: Layout = field(init=False)
     """As the catalog wrote it down last."""
+    moves: list[MoveTo] = field(default_factory=list)
+    """That the catalog was asked for."""
     down: set[str] = field(default_factory=set)
     """Hosts."""
     lineage: Lineage = field(init=False)
@@ -71,6 +73,10 @@ class Stage:
         for fault in scenario.faults:
             if fault.verb in OF_SOURCES and fault.places[0] not in scenario.sources:
                 raise WrongSchedule(f"{fault}: {fault.places[0]} is no source; there are {', '.join(scenario.sources)}")
+            if fault.verb == "move":
+                self._check_move(fault)
+            if fault.at > scenario.seconds:
+                raise WrongSchedule(f"{fault}: the run ends at {scenario.seconds:g} s")
             self.world.at(fault.at, partial(self.happen, fault))
 
     def evaluate(self, name: str, job: Evaluate) -> Evaluated:
@@ -127,10 +133,22 @@ class Stage:
         if self.came is not None:
             self.came(name)
 
+    def _check_move(self, fault: Fault) -> None:
+        leaves, comes = fault.places
+        nodes = {host(name) for name in self.queries}
+        if leaves not in nodes:
+            raise WrongSchedule(
+                f"{fault}: there is no replica on {leaves}; there are some on {', '.join(sorted(nodes))}"
+            )
+        if comes in {*self.scenario.sources, CLIENT_HOST, CATALOG_HOST, leaves}:
+            raise WrongSchedule(f"{fault}: no replica can go to {comes}; next: name another node, or a new one")
+
     def _move(self, leaves: str, comes: str) -> None:
         for query in self.scenario.queries:
-            if f"{query.name}@{leaves}" in self.scenario.replica_names(query):
-                self.world.tell(CATALOG, MoveTo(query.name, f"{query.name}@{leaves}", f"{query.name}@{comes}"))
+            if f"{query.name}@{leaves}" in self.scenario.replica_names(query) and CATALOG in self.world.cores:
+                wanted = MoveTo(query.name, f"{query.name}@{leaves}", f"{query.name}@{comes}")
+                self.moves.append(wanted)
+                self.world.tell(CATALOG, wanted)
 
     # Sources
 

@@ -21,12 +21,10 @@ def what_is_asked_for_is_kept(run: Run) -> Iterator[str]:
 def nothing_is_hoarded(run: Run) -> Iterator[str]:
     """D69: what nobody needs any more is not kept: by sources and outputs once all readers have reached them for a while, by inputs
     always. One that is down, or cut off, may come back and ask: what it needs stays."""
-    scenario = run.scenario
-    readers = {stream: scenario.readers(stream) for stream in scenario.streams}
     for before, moment in run.moments_apart(TOLD):
         for (name, stream), outlet in moment.outlets.items():
             was = before.outlets.get((name, stream))
-            needs = [_need(before, moment, name, stream, reader) for reader in readers[stream]]
+            needs = [_need(before, moment, name, stream, reader) for reader in outlet.readers]
             known = [need for need in needs if need is not None]
             if was is None or not outlet.kept or len(known) < len(needs):
                 continue

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from auroral.dpc.client import Client
+from auroral.dpc.layout import moved
 from auroral.dpc.replica import Replica
 from auroral.dpc.settings import UNLIMITED
 from auroral.dpc.source import Source
@@ -92,8 +93,12 @@ def moves_end(run: Run) -> Iterator[str]:
     stage = run.stage
     if not run.scenario.moves:
         return
-    if stage.layout.moving is not None:
-        yield f"{stage.layout.moving} is still to move to {', '.join(stage.layout.after)}"
+    planned = dict(run.scenario.layout.members)
+    for move in stage.moves:
+        planned[move.query] = moved(planned[move.query], move.leaves, move.comes)
+    for query, members in planned.items():
+        if stage.layout.members[query] != members or stage.layout.moving == query:
+            yield f"{query} runs as {', '.join(stage.layout.members[query])}, and was to be {', '.join(members)}"
     wirings = stage.layout.wirings(run.scenario.topology)
     for name in stage.queries:
         if (name in wirings) is not (name in stage.world.cores):

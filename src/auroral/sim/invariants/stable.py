@@ -79,6 +79,8 @@ def every_row_is_accounted_for(run: Run) -> Iterator[str]:
     """DESIGN's ledger: every row that was logged went into a stable result once, in each life of each replica; none is late,
     rejected or shed in a simulation, and what is not used must be counted. What a job read that failed is not read."""
     for (core, life, stream, name), read in run.read.items():
+        if not read:
+            continue
         rows = dict(read)
         for bucket, count in rows.items():
             logged = run.expected[name][bucket : bucket + 1]
