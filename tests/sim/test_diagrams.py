@@ -214,3 +214,9 @@ def test_random_failures_of_few_hosts_end():
     calm = replace(Trial.of(stream.builder.check(), replicas=1).calm, seconds=40.0)
     for seed in range(50):
         assert with_their_ends(random_faults(random.Random(seed), calm))
+
+
+@pytest.mark.parametrize("replicas", [0, 27])
+def test_how_many_replicas_there_can_be(replicas):
+    with pytest.raises(CannotBeSimulated, match="1 to 26"):
+        under_failures(chain(), {"east": ROWS[:1]}, replicas=replicas)

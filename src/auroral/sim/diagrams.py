@@ -25,6 +25,8 @@ from auroral.sim.randomly import least_bound
 from auroral.sim.scenario import Scenario
 from auroral.sim.simulate import CALM, Outcome, judged, observed
 
+MOST_REPLICAS = 26
+"""Their hosts are named by letters."""
 QUIET = 30.0
 """Seconds after the last failure in which everything must have been corrected; more where X and buckets are long."""
 MOST_BUCKETS = 20_000
@@ -116,6 +118,8 @@ class Trial:
         replicas: int = 2,
     ) -> Trial:
         checked = checked.runnable()
+        if not 1 <= replicas <= MOST_REPLICAS:
+            raise CannotBeSimulated(f"{replicas} replicas; allowed: 1 to {MOST_REPLICAS}")
         fragments, client = cut(checked, deployment, replicas)
         made = {stream for fragment in fragments for stream in fragment.streams}
         sources = dict.fromkeys(stream for f in fragments for stream in f.inputs if stream not in made)

@@ -140,6 +140,10 @@ class Stage:
             raise WrongSchedule(
                 f"{fault}: there is no replica on {leaves}; there are some on {', '.join(sorted(nodes))}"
             )
+        if CATALOG_HOST in {*self.scenario.sources, *nodes}:
+            raise WrongSchedule(
+                f"{fault}: {CATALOG_HOST} is the host of who moves replicas; next: rename the input or node"
+            )
         if comes in {*self.scenario.sources, CLIENT_HOST, CATALOG_HOST, leaves}:
             raise WrongSchedule(f"{fault}: no replica can go to {comes}; next: name another node, or a new one")
 
