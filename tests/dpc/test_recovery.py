@@ -9,6 +9,7 @@ from auroral.dpc.coverage import NOTHING
 from auroral.dpc.events import (
     Deliver,
     Disconnected,
+    DropStates,
     Effect,
     Evaluated,
     Keep,
@@ -16,6 +17,7 @@ from auroral.dpc.events import (
     Logged,
     Received,
     Report,
+    SaveState,
     Send,
     Started,
     Truncate,
@@ -31,9 +33,11 @@ from auroral.dpc.values import (
     Ack,
     Confirm,
     Content,
+    GiveState,
     Message,
     Ping,
     Pong,
+    Snapshot,
     Stable,
     Subscribe,
     Tentative,
@@ -285,3 +289,15 @@ def test_what_lies_before_the_first_bucket_that_can_be_made_is_not_asked_for():
     effects = found.handle(Received("S", Pong({"s": Offer(State.STABLE, True, 60, 51)}, {})), 2.2)
     (asked,) = [e.message for e in effects if isinstance(e, Send) and isinstance(e.message, Subscribe)]
     assert (asked.stream, asked.position) == ("s", 51)
+
+
+def test_a_state_that_another_replica_gave_is_written_down():
+    """D67: or it would be gone with all those that have it in memory."""
+    output = OutputSpec("o", {"s": 1}, (frozenset("s"),), ("r",), folds=True)
+    found = Replica(ReplicaSpec("q", {"s": ("S",)}, {"s": ("s",)}, {"o": output}, ("p",)), SETTINGS, recovering=True)
+    found.handle(Started(), 0.0)
+    found.handle(Received("S", Pong({"s": Offer(State.STABLE, True, 60, 51)}, {})), 0.1)
+    found.handle(Received("S", Stable("s", 1, 51, ())), 0.2)
+    snapshot = Snapshot(52, Content(7, 1))
+    effects = found.handle(Received("p", GiveState("o", snapshot)), 0.3)
+    assert SaveState("o", snapshot) in effects and DropStates("o", 52) in effects
