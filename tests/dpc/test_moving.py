@@ -23,7 +23,7 @@ from auroral.dpc.source import Source
 from auroral.dpc.states import State
 from auroral.dpc.sunion import OutputSpec
 from auroral.dpc.switching import Offer
-from auroral.dpc.values import Ack, Ping, Pong, Rewire, Rewired
+from auroral.dpc.values import Ack, Ping, Pong, Rewire, Rewired, Unsubscribe
 
 TOPOLOGY = Topology(
     {"f": ("s",), "w": ("f.out",)}, {"f": ("f.out",), "w": ("w.out",)}, {"s": "S"}, {"client": ("w.out",)}
@@ -195,6 +195,9 @@ def test_who_finds_what_it_needs_nowhere_else_does_not_go_over():
     found.handle(Received("b", Pong({"s": Offer(State.STABLE, True, 20, 8)}, {})), 1.1)
     assert not told(2, "b"), "it has not bucket 7"
     found.handle(Received("b", Pong({"s": Offer(State.STABLE, True, 20, 7)}, {})), 1.2)
+    found.handle(Received("a", Pong({"s": Offer(State.STABLE, True, 20, 7)}, {})), 1.2)
+    left = found.handle(Received("m", Rewire(2, Wiring({"s": ("b",)}, {"o": ("r",)}))), 1.3)
+    assert [e.to for e in left if isinstance(e, Send) and isinstance(e.message, Unsubscribe)] == ["a"]
     assert told(2, "b") and found.ports["s"].producers == ("b",)
     assert not told(1, "a", "b"), "of an earlier layout"
 

@@ -296,3 +296,13 @@ def test_confirmations_say_no_age_and_go_into_one_message():
         list(found.give_stable(rows(20 + bucket), now))
     again = Subscribe("s", 2, Lane.BOTH, 0, True)
     assert sent(found.subscribe("a", again, 2.0)) == [("a", Confirm("s", 2, 0, (20, 21)))]
+
+
+def test_what_was_confirmed_or_corrected_is_not_taken_for_what_the_reader_holds():
+    """D64: all of it, up to the last bucket."""
+    found = Outlet("s", ("a",), SETTINGS)
+    subscribed(found, "a", 0)
+    for bucket in (0, 1):
+        list(found.give_tentative(bucket, *rows(20 + bucket), NOTHING, 0.0))
+    list(found.give_stable(rows(20, 21), 0.0))
+    assert found.readers["a"].sent == {}

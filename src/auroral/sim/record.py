@@ -20,6 +20,9 @@ from auroral.sim.stage import Stage
 
 MUTE = 5.0
 """Seconds in which a replica that came back must have spoken again."""
+FOUND = 0.5
+"""Seconds in which two that have been told to be apart find each other again."""
+NEVER = float("inf")
 EVERY = 0.25
 """Seconds between two looks at everything."""
 
@@ -247,8 +250,8 @@ class Recorder:
         world = self.run.stage.world
         replica = world.cores[core]
         assert isinstance(replica, Replica)
-        # Those that had more when it came back may be away by now.
-        left = self._could_be(core, replica)
+        # Those that had more when it came back may be away by now, or have been until just now.
+        left = self._could_be(core, replica, now - self.run.scenario.settings.detection - FOUND)
         expected = {stream: min(bucket, left[stream]) for stream, bucket in expected.items()}
         for stream, outlet in replica.outlets.items():
             positions = [
@@ -273,16 +276,16 @@ class Recorder:
         self.look()
         core = self.run.stage.world.cores[name]
         assert isinstance(core, Replica)
-        self.came_back[name, self._life(name)] = self._could_be(name, core)
+        self.came_back[name, self._life(name)] = self._could_be(name, core, self.run.stage.world.now)
 
-    def _could_be(self, name: str, core: Replica) -> dict[str, int]:
-        """How far the inputs of each output are, at the replicas that it reaches now."""
+    def _could_be(self, name: str, core: Replica, since: float) -> dict[str, int]:
+        """How far the inputs of each output are, at the replicas that it has reached since then."""
         cores = self.run.stage.world.cores
         found = {}
         for stream, output in core.spec.outputs.items():
             frontiers = []
             for read in output.reads:
-                reached = [cores[p] for p in core.spec.inputs[read] if (p, name) in self.since]
+                reached = [cores[p] for p in core.spec.inputs[read] if self.since.get((p, name), NEVER) <= since]
                 frontiers.append(max((_frontier(one, read) for one in reached), default=0))
             found[stream] = min(frontiers)
         return found
