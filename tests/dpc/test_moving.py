@@ -217,3 +217,13 @@ def test_what_one_that_is_gone_says_late_does_not_count():
     found.rewire(("b",))
     found.acknowledged("a", Ack(4, 2.5))
     assert (found.needs, found.reserves) == ({"b": 3}, {"b": 2.0})
+
+
+def test_the_first_layout_is_told_too():
+    """A catalog that comes back tells everyone what it knows."""
+    source = Source("s", ("q",), SETTINGS)
+    assert source.handle(Received("m", Rewire(0, Wiring(readers={"s": ("q", "r")}))), 0.0) == [Send("m", Rewired(0))]
+    assert source.outlet.readers_expected == ("q", "r")
+    source.handle(Received("m", Rewire(3, Wiring(readers={"s": ("r",)}))), 0.1)
+    assert source.handle(Received("m", Rewire(2, Wiring(readers={"s": ("q",)}))), 0.2) == []
+    assert source.outlet.readers_expected == ("r",)

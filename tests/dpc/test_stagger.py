@@ -200,3 +200,23 @@ def test_who_wants_nothing_grants_whatever_its_name():
 def test_all_are_asked_in_turn():
     found = Stagger("a", ("b", "c", "d"))
     assert [only(found.want(now, "bcd")).to for now in (0.0, 1.0, 2.0, 3.0)] == ["b", "c", "d", "b"]
+
+
+def test_nobody_waits_for_a_peer_that_is_gone():
+    found = Stagger("b", ("a", "c"))
+    (asked,) = found.want(1.0, ["a", "c"])
+    assert asked.to == "a" and found.asked is not None
+    found.rewire(("a", "d"))
+    assert found.asked is not None, "it is still there"
+    found.rewire(("d",))
+    assert found.asked is None and found.peers == ("d",)
+    (again,) = found.want(1.1, ["d"])
+    list(found.grant("d", Grant(again.message.number), 1.2))
+    assert found.may_correct(1.3, ["d"])
+    found.rewire(("d", "e"))
+    assert found.may_correct(1.3, ["d", "e"])
+    found.rewire(("e",))
+    assert not found.may_correct(1.3, ["e"]), "who granted it is gone, and e keeps nothing up"
+    list(found.ask("e", Ask(1, 5.0), False, 1.4))
+    found.rewire(("f",))
+    assert found.promised == {}
