@@ -111,9 +111,6 @@ MUTANTS = {
         1,
     ),
     "a source never truncates": Mutant("source.py", "yield from self.outlet.forget()", "yield from ()", 0),
-    "silence is no failure": Mutant(
-        "port.py", "return now - since > self.settings.bucket + self.settings.detection", "return False", 87
-    ),
     "a subscription begins one too high": Mutant(
         "port.py",
         "position = None if self.resuming else self.frontier",
