@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from auroral.dpc.coverage import NOTHING, Coverage, Level
+from auroral.dpc.coverage import NOTHING, AtLeast, Coverage, Level
 from auroral.dpc.events import Evaluated, Kept, Received, Send, Started, Woken
 from auroral.dpc.port import Held
 from auroral.dpc.replica import Replica, ReplicaSpec
@@ -352,3 +352,14 @@ def test_a_stable_job_ends_before_what_is_lost():
         found.ports["t"].lost.add(lost)
         assert found.stable_range == (0, end)
     assert found.gives_up and not found.can_be_stable
+
+
+def test_what_is_asked_of_the_coverage_holds_up_only_what_does_not_have_it():
+    """DESIGN's constraints: emit only if so many of the sources are there."""
+    for wanted in (1, 2):
+        constraint = AtLeast(wanted, frozenset("st"))
+        output = OutputSpec("o", {"s": 1, "t": 1}, (frozenset("st"),), (), (constraint,))
+        spec = ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, {"o": output})
+        found = Replica(spec, SETTINGS)
+        found.ports["s"].stable[0] = Content(0, 1)
+        assert found.unions["o"].allowed(0) is (wanted == 1)
