@@ -251,7 +251,8 @@ class Recorder:
         replica = world.cores[core]
         assert isinstance(replica, Replica)
         # Those that had more when it came back may be away by now, or have been until just now.
-        left = self._could_be(core, replica, now - self.run.scenario.settings.detection - FOUND)
+        found = max(world.started[core], now - self.run.scenario.settings.detection - FOUND)
+        left = self._could_be(core, replica, found)
         expected = {stream: min(bucket, left[stream]) for stream, bucket in expected.items()}
         for stream, outlet in replica.outlets.items():
             positions = [
