@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from auroral.dpc.events import Deliver, Disconnected, Effect, Event, Interrupt, Miss, Received, Send, Started, WakeAt
-from auroral.dpc.layout import Wiring
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.port import Port
 from auroral.dpc.refusing import refusals, strangers
+from auroral.dpc.rewiring import can_go_over, go_over, talks_to
 from auroral.dpc.settings import Settings
 from auroral.dpc.states import State
 from auroral.dpc.values import Ack, Confirm, Gap, Message, Ping, Pong, Rewire, Rewired, Stable, Tentative
@@ -40,7 +40,7 @@ class Client:
 
     def __post_init__(self) -> None:
         self.ports = {s: Port(s, producers, self.settings, resuming=True) for s, producers in self.streams.items()}
-        self.monitor = Monitor(tuple(dict.fromkeys(p for ps in self.streams.values() for p in ps)), self.settings)
+        self.monitor = Monitor(talks_to(self.streams), self.settings)
         self.delivered = dict.fromkeys(self.streams, 0)
 
     def handle(self, event: Event, now: float) -> list[Effect]:
@@ -73,11 +73,9 @@ class Client:
                 for stream, number in unknown.items():
                     if stream in self.ports:
                         yield from self.ports[stream].renew(sender, number, now)
-            case Rewire(number, wiring) if number >= self.wired and self._can_go_over(wiring):
+            case Rewire(number, wiring) if number >= self.wired and can_go_over(self.ports, wiring, self.monitor):
                 self.wired = number
-                for stream, producers in wiring.inputs.items():
-                    yield from self.ports[stream].rewire(producers)
-                self.monitor.rewire(tuple(dict.fromkeys(p for ps in wiring.inputs.values() for p in ps)))
+                yield from go_over(self.ports, wiring, self.monitor)
                 self.news = True
                 yield Send(sender, Rewired(number))
             case Stable() | Tentative() | Confirm() | Gap():
@@ -131,10 +129,6 @@ class Client:
         port = self.ports[stream]
         feeds = [feed for feed in (port.curr, port.bck) if feed is not None]
         return {self.monitor.offer(feed.replica, stream).state for feed in feeds}
-
-    def _can_go_over(self, wiring: Wiring) -> bool:
-        """It is told again where it cannot yet."""
-        return all(self.ports[s].can_go_over(producers, self.monitor) for s, producers in wiring.inputs.items())
 
     def _step(self, now: float) -> Iterator[Effect]:
         peers = self.monitor.due(now)

@@ -33,6 +33,7 @@ from auroral.dpc.reconfiguration import change
 from auroral.dpc.recovery import Recovery
 from auroral.dpc.refusing import refusals, strangers
 from auroral.dpc.results import given_out, given_up
+from auroral.dpc.rewiring import can_go_over, go_over, talks_to
 from auroral.dpc.settings import UNLIMITED, Settings, WhenFull, WrongSettings
 from auroral.dpc.stagger import Stagger
 from auroral.dpc.sunion import OutputSpec, SUnion
@@ -114,7 +115,7 @@ class Replica:
             stream: Port(stream, producers, self.settings, sources[stream], self.recovering, not self.recovering)
             for stream, producers in inputs.items()
         }
-        self.monitor = Monitor(_talks_to(inputs, self.spec.peers), self.settings)
+        self.monitor = Monitor(talks_to(inputs, self.spec.peers), self.settings)
         self.unions = {stream: self._union(spec) for stream, spec in self.spec.outputs.items()}
         self.jobs = Jobs(self.unions, self.usual_job, self.versions)
         self.turns = Turns(Stagger(self.spec.name, self.spec.peers), self.jobs, self.monitor, self.settings)
@@ -206,7 +207,7 @@ class Replica:
                 yield Send(sender, Refuse(number))
             case Ask() | Grant() | Refuse() | Release():
                 yield from self.turns.heard(sender, message, now)
-            case Rewire(number, wiring) if number >= self.wired and self._can_go_over(wiring):
+            case Rewire(number, wiring) if number >= self.wired and can_go_over(self.ports, wiring, self.monitor):
                 self.wired = number
                 yield from self._rewire(wiring)
                 yield Send(sender, Rewired(number))
@@ -228,17 +229,11 @@ class Replica:
                 if isinstance(message, Tentative):
                     yield from self._count_late(message)
 
-    def _can_go_over(self, wiring: Wiring) -> bool:
-        """It is told again where it cannot yet."""
-        return all(self.ports[s].can_go_over(producers, self.monitor) for s, producers in wiring.inputs.items())
-
     def _rewire(self, wiring: Wiring) -> Iterator[Effect]:
         self.spec = replace(self.spec, inputs=wiring.inputs, peers=wiring.peers)
-        for stream, producers in wiring.inputs.items():
-            yield from self.ports[stream].rewire(producers)
+        yield from go_over(self.ports, wiring, self.monitor)
         for stream, readers in wiring.readers.items():
             self.unions[stream].outlet.rewire(readers)
-        self.monitor.rewire(_talks_to(wiring.inputs, wiring.peers))
         self.turns.stagger.rewire(wiring.peers)
         self.recovery.peers = wiring.peers
         self.news = True
@@ -331,7 +326,3 @@ class Replica:
     def offer(self, stream: str, now: float) -> Offer:
         union = self.unions[stream]
         return Offer(union.state(now), self.turns.fresh, union.outlet.frontier, union.outlet.kept_from)
-
-
-def _talks_to(inputs: Mapping[str, tuple[str, ...]], peers: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*(producer for producers in inputs.values() for producer in producers), *peers)))

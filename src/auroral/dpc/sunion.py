@@ -121,16 +121,16 @@ class SUnion:
         # D45: without a bound nothing is ever tentative.
         if not new or self.settings.bound == float("inf"):
             return None
-        policy, begin, final = self._policy(now), None, self.stable_range[1]
+        policy, final = self._policy(now), self.stable_range[1]
         if policy is Policy.SUSPEND:
             return None
-        end = 0
+        due: tuple[int, int] | None = None
         for bucket in new:
-            if begin is not None and bucket != end:
+            if due is not None and bucket != due[1]:
                 break
             if self._due(bucket, policy, final, now):
-                begin, end = bucket if begin is None else begin, bucket + 1
-        return None if begin is None else (begin, end)
+                due = (bucket if due is None else due[0], bucket + 1)
+        return due
 
     def _due(self, bucket: int, policy: Policy, final: int, now: float) -> bool:
         """`final`: the first bucket that is not in the next stable job."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from auroral.dpc import outlet as outlets
+from auroral.dpc import outlet as dpc
 from auroral.dpc.client import Client
 from auroral.dpc.coverage import Coverage
 from auroral.dpc.events import Deliver, Effect, Evaluate, Evaluated, Event, Failed, Interrupt, Miss, Report, Send
@@ -348,7 +348,7 @@ def _add(moment: Moment, name: str, core: object) -> None:
             moment.ports[CLIENT, stream] = Port(port.frontier, lowest, port.frontier, port.frontier)
 
 
-def _outlet(outlet: outlets.Outlet) -> Outlet:
+def _outlet(outlet: dpc.Outlet) -> Outlet:
     return Outlet(outlet.frontier, outlet.kept_from, len(outlet.kept), outlet.readers_expected)
 
 
