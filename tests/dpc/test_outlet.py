@@ -43,9 +43,9 @@ def sent(effects: Iterable[Effect]) -> list[tuple[str, Message]]:
 
 
 def subscribed(
-    found: Outlet, reader: str, position: int | None, lane: Lane = Lane.BOTH, number: int = 1
+    found: Outlet, reader: str, position: int | None, lane: Lane = Lane.BOTH, number: int = 1, now: float = 0.0
 ) -> list[Message]:
-    return [message for _, message in sent(found.subscribe(reader, Subscribe("s", number, lane, position, True), 0.0))]
+    return [message for _, message in sent(found.subscribe(reader, Subscribe("s", number, lane, position, True), now))]
 
 
 def test_a_reader_gets_all_from_its_position_on():
@@ -221,6 +221,13 @@ def test_an_earlier_life_is_gone_on_with():
     assert found.kept == {4: Content(14, 1), 5: Content(15, 1)} and found.usually_at == {}
     assert list(found.begin(9)) == [Truncate("s", 9)]
     assert (found.kept_from, found.frontier, found.newest, found.kept) == (9, 9, 8, {})
+
+
+def test_what_was_written_down_just_now_is_not_old():
+    found = outlet()
+    found.restore(Kept(4, rows(14, 15), (8.0, 8.5)))
+    assert subscribed(found, "a", 4, now=9.0) == [Stable("s", 1, 4, rows(14, 15), (1.0, 0.5))]
+    assert subscribed(found, "b", 4, now=99.0) == [Stable("s", 1, 4, rows(14, 15), (SETTINGS.oldest,) * 2)]
 
 
 def test_where_nobody_reads_nothing_is_kept():

@@ -258,7 +258,8 @@ def test_an_output_begins_with_the_first_bucket_that_all_its_inputs_reach():
     assert found.recovering, "t is at 8, and the output at 6"
     (job,) = found.jobs.running.values()
     effects = found.handle(Evaluated(1, {"o": rows(36, 37)}), 0.03)
-    assert (job.begin, job.end) == (6, 8) and Keep("o", 6, rows(36, 37)) in effects
+    kept = next(effect for effect in effects if isinstance(effect, Keep))
+    assert (job.begin, job.end) == (6, 8) and (kept.stream, kept.begin, kept.contents) == ("o", 6, rows(36, 37))
     assert not found.recovering, "as far as the input that is behind"
 
 

@@ -9,7 +9,7 @@ from auroral.dpc.switching import Lane
 from auroral.dpc.values import Subscribe
 from auroral.sim.simulate import observed, simulate
 from auroral.sim.stage import Stage
-from sim.scenarios import chain
+from sim.scenarios import chain, pair
 
 pytestmark = pytest.mark.slow
 
@@ -40,6 +40,13 @@ def test_who_comes_back_without_an_input_answers_from_the_others():
     """It is not mute for as long as the input is away."""
     run = observed(chain(SCHEDULES["all replicas, one input away"], seconds=60))
     assert [one.bucket for one in run.deliveries["w.out"] if 15 < one.at < 29 and not one.stable]
+
+
+def test_a_source_that_is_back_at_once_makes_nothing_tentative():
+    """What it had logged and not sent when it crashed is no older than it is."""
+    outcome = simulate(pair("at 10.002s crash s; at 10.6s restart s", seconds=20, bucket=0.25))
+    assert not outcome.violations, str(outcome)
+    assert not outcome.tentative
 
 
 def test_with_disks_sources_keep_less_while_a_client_is_away():

@@ -20,6 +20,8 @@ class Kept:
 
     begin: int
     contents: tuple[Content, ...] = ()
+    usually_at: tuple[float, ...] = ()
+    """As in `Keep`; empty where it was not written down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,9 @@ class Keep:
     stream: str
     begin: int
     contents: tuple[Content, ...]
+    usually_at: tuple[float, ...]
+    """When each of them came, or would have come if nothing had held it up: a core that is back soon does not take for old what its
+    last life wrote down just now. So the clock of whoever runs a core goes on between its lives."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,8 @@ class Outlet:
 
     def restore(self, kept: Kept) -> None:
         """What an earlier life had written down."""
-        self.kept, self.usually_at = dict(enumerate(kept.contents, kept.begin)), {}
+        self.kept = dict(enumerate(kept.contents, kept.begin))
+        self.usually_at = dict(enumerate(kept.usually_at, kept.begin))
         self.guesses.clear()
         self.kept_from, self.frontier = kept.begin, kept.begin + len(kept.contents)
         self.newest = self.frontier - 1
@@ -167,7 +168,7 @@ class Outlet:
     def _age(self, bucket: int, now: float, new: bool) -> float:
         """A bucket is as old as it is, whoever missed it and why, or it would be late by what it took a reader to come here. But if it is
         sent again, or late beyond the bound, what other inputs give must have a chance to come with it. What an earlier life
-        wrote down is as old as anything."""
+        wrote down without saying when is as old as anything."""
         age = now - self.usually_at.get(bucket, float("-inf"))
         return age if new and age < self.settings.bound else min(age, self.settings.oldest)
 

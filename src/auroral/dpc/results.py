@@ -38,7 +38,7 @@ def _stable(
 ) -> Iterator[Effect]:
     for bucket, content in enumerate(contents, union.outlet.frontier):
         yield from comparison.made(bucket, content.hash)
-    yield Keep(union.spec.stream, union.outlet.frontier, contents)
+    yield Keep(union.spec.stream, union.outlet.frontier, contents, tuple(now - late for late in held))
     yield from union.outlet.give_stable(contents, now, held)
 
 

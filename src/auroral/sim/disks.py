@@ -28,7 +28,8 @@ from auroral.dpc.versions import Plan
 class Disks:
     begins: dict[tuple[str, str], int] = field(default_factory=dict)
     """By core and stream."""
-    contents: dict[tuple[str, str], dict[int, Content]] = field(default_factory=dict)
+    contents: dict[tuple[str, str], dict[int, tuple[Content, float]]] = field(default_factory=dict)
+    """Of each bucket, with when it usually comes."""
     states: dict[tuple[str, str], list[Snapshot]] = field(default_factory=dict)
     plans: dict[str, Plan] = field(default_factory=dict)
     """Never lost: the catalog has them too."""
@@ -37,12 +38,12 @@ class Disks:
 
     def carry_out(self, core: str, effect: Effect) -> None:
         match effect:
-            case Keep(stream, begin, contents):
+            case Keep(stream, begin, contents, times):
                 kept = self.contents.setdefault((core, stream), {})
                 if begin != self.begins.setdefault((core, stream), 0) + len(kept):
                     kept.clear()
                     self.begins[core, stream] = begin
-                kept.update(enumerate(contents, begin))
+                kept.update(enumerate(zip(contents, times, strict=True), begin))
             case Truncate(stream, below):
                 kept = self.contents.setdefault((core, stream), {})
                 self.begins[core, stream] = max(below, self.begins.get((core, stream), 0))
@@ -85,4 +86,5 @@ class Disks:
 
     def _of(self, core: str, stream: str) -> Kept:
         begin, kept = self.begins.get((core, stream), 0), self.contents.get((core, stream), {})
-        return Kept(begin, tuple(kept[bucket] for bucket in range(begin, begin + len(kept))))
+        found = [kept[bucket] for bucket in range(begin, begin + len(kept))]
+        return Kept(begin, tuple(content for content, _ in found), tuple(time for _, time in found))

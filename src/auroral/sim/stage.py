@@ -179,7 +179,7 @@ class Stage:
         self.lineage.add(source, bucket, whole, {})
         name = self.scenario.names(source)[0]
         # On disk first.
-        self.world.disks.carry_out(name, Keep(source, bucket, (whole,)))
+        self.world.disks.carry_out(name, Keep(source, bucket, (whole,), (self.world.now,)))
         self.world.tell(name, Logged(bucket, whole, True))
 
     def _say_what_was_missed(self, source: str) -> None:
