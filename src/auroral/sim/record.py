@@ -61,6 +61,7 @@ class Port(NamedTuple):
     """The first that the reader may read again, for what it has not given out for good."""
     wanted: int
     """The first that may be asked of the producers, for itself or who reads from it."""
+    producers: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -341,11 +342,11 @@ def _add(moment: Moment, name: str, core: object) -> None:
             wanted = min(_back(min(u.restarts_from, u.outlet.kept_from), u.spec.reads[stream]) for u in using)
             if not port.resuming:
                 lowest = min(port.stable, default=port.frontier)
-                moment.ports[name, stream] = Port(port.frontier, lowest, needed, wanted)
+                moment.ports[name, stream] = Port(port.frontier, lowest, needed, wanted, port.producers)
     elif isinstance(core, Client):
         for stream, port in core.ports.items():
             lowest = min(port.stable, default=port.frontier)
-            moment.ports[CLIENT, stream] = Port(port.frontier, lowest, port.frontier, port.frontier)
+            moment.ports[CLIENT, stream] = Port(port.frontier, lowest, port.frontier, port.frontier, port.producers)
 
 
 def _outlet(outlet: dpc.Outlet) -> Outlet:

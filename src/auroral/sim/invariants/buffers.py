@@ -20,7 +20,8 @@ def what_is_asked_for_is_kept(run: Run) -> Iterator[str]:
 
 def nothing_is_hoarded(run: Run) -> Iterator[str]:
     """D69: what nobody needs any more is not kept: by sources and outputs once all readers have reached them for a while, by inputs
-    always. One that is down, or cut off, may come back and ask: what it needs stays."""
+    always. One that is down, or cut off, may come back and ask: what it needs stays. A replica that is left behind by a move is told
+    nothing any more, and ends with it."""
     for before, moment in run.moments_apart(TOLD):
         for (name, stream), outlet in moment.outlets.items():
             was = before.outlets.get((name, stream))
@@ -49,6 +50,6 @@ def _need(before: Moment, moment: Moment, producer: str, stream: str, reader: st
     since = moment.links.get((producer, reader))
     living = all(name in moment.living and moment.living[name] < before.at for name in (producer, reader))
     port = before.ports.get((reader, stream))
-    if since is None or since > before.at or not living or port is None:
+    if since is None or since > before.at or not living or port is None or producer not in port.producers:
         return None
     return port.frontier if reader == CLIENT else port.wanted
