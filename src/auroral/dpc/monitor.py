@@ -19,12 +19,12 @@ class Monitor:
     pending: dict[str, int] = field(default_factory=dict)
     offers: dict[str, Mapping[str, Offer]] = field(default_factory=dict)
     frontiers: dict[str, int] = field(default_factory=dict)
-    next_at: float = 0.0
+    next_at: float = float("-inf")
 
     def rewire(self, peers: tuple[str, ...]) -> None:
         if not set(peers) <= set(self.peers):
             # Who is new is asked at once.
-            self.next_at = 0.0
+            self.next_at = float("-inf")
         self.peers = peers
         for gone in [peer for peer in self.pending if peer not in peers]:
             del self.pending[gone]

@@ -61,7 +61,7 @@ class Port:
     last_number: int = 0
     heard: float = 0.0
     """When a bucket was last closed."""
-    opened_at: float = 0.0
+    opened_at: float = float("-inf")
     """When a part of a bucket last came."""
     leaving_out: set[str] = field(default_factory=set)
     """Producers whose subscription leaves out what they do not keep."""

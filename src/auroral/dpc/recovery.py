@@ -18,6 +18,16 @@ from auroral.dpc.sunion import SUnion
 from auroral.dpc.values import Snapshot, WantState
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Of an output: its frontier after its last job, and how far its inputs' replicas were when that job could begin at the latest, and
+    when it ended."""
+
+    frontier: int
+    begun_with: int
+    ended_with: int
+
+
 @dataclass(slots=True)
 class Recovery:
     ports: Mapping[str, Port]
@@ -31,6 +41,7 @@ class Recovery:
     received: set[str] = field(default_factory=set)
     """Those of them that came from other replicas."""
     asked_at: float = float("-inf")
+    paces: dict[str, Pace] = field(default_factory=dict)
     done: bool = False
 
     def step(self, now: float) -> Iterator[Effect]:
@@ -47,8 +58,9 @@ class Recovery:
             if not union.begun and not any(port.resuming for port in union.ports.values()):
                 yield from self._begin(stream, now)
         self._skip()
-        caught_up = all(union.begun and self._caught_up(union) for union in self.unions.values())
-        self.done = caught_up and (self._waited(now) or self._all_heard)
+        if self._waited(now) or self._all_heard:
+            caught_up = {stream for stream in self.unions if self._caught_up(stream)}
+            self.done = caught_up == self.unions.keys()
 
     def _skip(self) -> None:
         """An input may have been told to begin before all that is made from it: what lies between may be gone, and is not needed."""
@@ -123,6 +135,18 @@ class Recovery:
             starts = [max(union.outlet.frontier, union.outlet.lowest_need) for union in using]
             port.start_at(min(u.reads_from(port.stream, start) for u, start in zip(using, starts, strict=True)))
 
-    def _caught_up(self, union: SUnion) -> bool:
-        """Whether all is final that the inputs' replicas have final."""
-        return union.outlet.frontier >= min(self.monitor.furthest(port.stream) for port in union.ports.values()) - 1
+    def _caught_up(self, stream: str) -> bool:
+        """Whether all is final that the inputs' replicas had final when its last job began. What they have by now is too much to ask
+        for, where a job is longer than a bucket, or other outputs have theirs in between."""
+        union, pace = self.unions[stream], self.paces.get(stream)
+        if not union.begun:
+            self.paces.pop(stream, None)
+            return False
+        frontier = union.outlet.frontier
+        furthest = min(self.monitor.furthest(port.stream) for port in union.ports.values())
+        if pace is None:
+            pace = Pace(frontier, furthest, furthest)
+        elif frontier > pace.frontier:
+            pace = Pace(frontier, pace.ended_with, furthest)
+        self.paces[stream] = pace
+        return frontier >= pace.begun_with - 1

@@ -178,6 +178,7 @@ class Replica:
                 for port in self.ports.values():
                     port.heard = now
                 for stream, outlet in self.outlets.items():
+                    self.unions[stream].since = now
                     if stream in kept and self.unions[stream].fold is None:
                         outlet.restore(kept[stream])
             case Woken():

@@ -20,6 +20,8 @@ UNFOLDED = (Kind.UNION, Kind.UNION, Kind.FILTER, Kind.WINDOW, Kind.JOIN)
 MOSTLY = Policy.PROCESS
 OTHERS = (Policy.DELAY, Policy.ADAPT, Policy.SUSPEND, Policy.PROCESS)
 MOST_TRIES = 1000
+FURTHEST = 5000.0
+"""Seconds that a clock may be ahead or behind."""
 Draw = random.Random
 
 
@@ -44,7 +46,13 @@ def random_scenario(seed: int) -> Scenario:
         durable=frozenset(query.name for query in queries if query.name in folding or draw.random() < 0.15),
     )
     calm = replace(calm, settings=_with_bound(draw, calm))
-    return replace(calm, faults=random_faults(draw, calm))
+    wild = replace(calm, faults=random_faults(draw, calm))
+    return replace(wild, clocks=_clocks(draw, wild))
+
+
+def _clocks(draw: Draw, scenario: Scenario) -> dict[str, float]:
+    """Of each host its own: no core may compare its time with another's."""
+    return {where: round(draw.uniform(-FURTHEST, FURTHEST), 3) for where in scenario.hosts}
 
 
 def _settings(draw: Draw, folds: bool) -> Settings:

@@ -52,6 +52,8 @@ class Scenario:
     """Whether sources give part of a bucket before it is closed."""
     skews: Mapping[str, float] = field(default_factory=dict)
     """How much later than the others' a source's clock closes its buckets, in seconds."""
+    clocks: Mapping[str, float] = field(default_factory=dict)
+    """By how many seconds the clock of a host is ahead."""
     rows: Mapping[str, tuple[Content, ...]] | None = None
     """What the sources give, by bucket; drawn from the seed if left out."""
     durable: frozenset[str] = frozenset()

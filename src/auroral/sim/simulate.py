@@ -18,7 +18,9 @@ from auroral.sim.world import Watcher
 
 AFTER = 10.0
 """Seconds that a run goes on after the last row."""
-CALM = 4.0
+FOUND = 2.0
+"""Seconds until all replicas have found one another, be it over some heartbeats: what comes before is late."""
+CALM = FOUND + 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ def usual(scenario: Scenario) -> dict[str, float]:
     found = dict.fromkeys(scenario.outputs, 0.0)
 
     def watch(now: float, core: str, effect: Effect) -> None:
-        if isinstance(effect, Deliver):
+        if isinstance(effect, Deliver) and effect.bucket * bucket >= FOUND:
             found[effect.stream] = max(found[effect.stream], now - (effect.bucket + 1) * bucket)
 
     stage = Stage(calm)

@@ -52,7 +52,7 @@ class Stage:
         self.queries = {name: query for query in scenario.queries for name in scenario.replica_names(query)}
         self.layout = scenario.layout
         self.lineage = Lineage({stream: scenario.computed_from(stream) for stream in scenario.streams})
-        self.world = World(scenario.seed, self.evaluate, self._job_seconds, scenario.failing_jobs)
+        self.world = World(scenario.seed, self.evaluate, self._job_seconds, scenario.failing_jobs, scenario.clocks)
         self.world.watchers += [self._pause, self._place]
         for source in scenario.sources:
             self.unsaid[source] = []
@@ -179,7 +179,7 @@ class Stage:
         self.lineage.add(source, bucket, whole, {})
         name = self.scenario.names(source)[0]
         # On disk first.
-        self.world.disks.carry_out(name, Keep(source, bucket, (whole,), (self.world.now,)))
+        self.world.disks.carry_out(name, Keep(source, bucket, (whole,), (self.world.local(name),)))
         self.world.tell(name, Logged(bucket, whole, True))
 
     def _say_what_was_missed(self, source: str) -> None:

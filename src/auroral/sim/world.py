@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import random
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
@@ -52,6 +52,8 @@ class World:
     job_seconds: Callable[[Evaluate], float]
     failing_jobs: float = 0.0
     """The share of jobs that come to nothing."""
+    clocks: Mapping[str, float] = field(default_factory=dict)
+    """By host: by how much its clock is ahead."""
     now: float = 0.0
     cores: dict[str, Core] = field(default_factory=dict)
     hosts: dict[str, str] = field(default_factory=dict)
@@ -114,12 +116,16 @@ class World:
         if core is None:
             return
         self.events += 1
-        effects = core.handle(event, self.now)
+        effects = core.handle(event, self.local(name))
         self.digest = hash((self.digest, self.now, _told(name, event, effects)))
         for observer in self.observers:
             observer(self.now, name, event, effects)
         for effect in effects:
             self._carry_out(name, effect)
+
+    def local(self, core: str) -> float:
+        """What the clock of its host shows."""
+        return self.now + self.clocks.get(self.hosts[core], 0.0)
 
     def _carry_out(self, name: str, effect: Effect) -> None:
         for watcher in self.watchers:
@@ -129,7 +135,8 @@ class World:
         elif isinstance(effect, WakeAt):
             if self.wakes.get(name) != effect.time:
                 self.wakes[name] = effect.time
-                self.at(effect.time, partial(self._wake, name, effect.time, self.lives[name]))
+                wait = effect.time - self.local(name)
+                self.at(self.now + wait, partial(self._wake, name, effect.time, self.lives[name]))
         elif isinstance(effect, Evaluate):
             self._begin(name, effect)
         elif isinstance(effect, Cancel):
