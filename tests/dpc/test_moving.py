@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from auroral.dpc.events import (
     Effect,
-    GiveUpMove,
+    GiveUp,
     KeepLayout,
     Moved,
     MoveTo,
@@ -15,8 +15,8 @@ from auroral.dpc.events import (
     Woken,
 )
 from auroral.dpc.layout import Layout, Phase, Topology, Wiring
-from auroral.dpc.moving import Mover
 from auroral.dpc.outlet import Outlet
+from auroral.dpc.reconfiguration import Reconfiguration
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Settings
 from auroral.dpc.source import Source
@@ -38,14 +38,14 @@ class Catalog:
 
     def __init__(self, layout: Layout | None = None, away: frozenset[str] = frozenset()) -> None:
         self.away, self.right = away, False
-        self.mover = Mover(TOPOLOGY, BEFORE)
+        self.mover = Reconfiguration(TOPOLOGY, BEFORE)
         self.layouts: list[Layout] = []
         self.told: dict[str, Rewire] = {}
         self.moved: list[int] = []
         self.now = 0.0
         self.hears(Started(layout=layout))
 
-    def hears(self, event: Started | MoveTo | GiveUpMove | Received | Woken) -> None:
+    def hears(self, event: Started | MoveTo | GiveUp | Received | Woken) -> None:
         self.now += 0.01
         self.carry_out(self.mover.handle(event, self.now))
 
@@ -139,7 +139,7 @@ def test_a_move_that_waits_in_vain_can_be_given_up_and_others_follow():
     assert catalog.mover.layout.phase is Phase.START and catalog.mover.layout.moving == "f"
     catalog.right = True
     catalog.away = frozenset({"f@c"})
-    catalog.hears(GiveUpMove())
+    catalog.hears(GiveUp())
     catalog.wait()
     assert catalog.mover.layout.members == {"f": ("f@a", "f@b"), "w": ("w@c", "w@b")}
     catalog.hears(MoveTo("f", "f@a", "f@d"))
@@ -152,7 +152,7 @@ def test_a_move_is_not_given_up_once_the_old_one_is_not_read_any_more():
     catalog.right = True
     catalog.hears(WANTED)
     catalog.wait()
-    catalog.hears(GiveUpMove())
+    catalog.hears(GiveUp())
     assert catalog.mover.layout.phase is Phase.READ
 
 

@@ -11,6 +11,7 @@ from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.events import MoveTo, Report
 from auroral.dpc.settings import Policy
 from auroral.dpc.stagger import Stagger
+from auroral.dpc.versions import Decision, Plan
 from auroral.sim.faults import Fault
 from auroral.sim.invariants import INVARIANTS
 from auroral.sim.record import Correction, Delivery, Run
@@ -83,6 +84,11 @@ def rows_read(run: Run, change: Callable[[tuple[int, int]], list[tuple[int, int]
     return replace(run, read={key: [n for one in read for n in change(one)] for key, read in run.read.items()})
 
 
+def decided(stage: Stage, starts: tuple[int, ...]) -> None:
+    stage.changes += ["u"] * (len(starts) - 1)
+    stage.layout = replace(stage.layout, versions={"u": Decision(starts)})
+
+
 BROKEN: dict[str, list[Callable[[Run], Run]]] = {
     "stable_in_order": [
         lambda run: given(run, lambda all_: [all_[1], all_[0], *all_[2:]]),
@@ -138,6 +144,12 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
         lambda run: moving(run, lambda stage: stage.world.end("u@ua")),
         lambda run: moving(run, lambda stage: setattr(stage.world.cores["client"].ports["w.out"], "producers", ())),
         lambda run: moving(run, lambda stage: setattr(stage.world.cores["s@s"].outlet, "readers_expected", ())),
+    ],
+    "changes_hold": [
+        lambda run: moving(run, lambda stage: stage.changes.append("u")),
+        lambda run: moving(run, lambda stage: decided(stage, (0, 0))),
+        lambda run: moving(run, lambda stage: decided(stage, (0, 20))),
+        lambda run: moving(run, lambda stage: setattr(stage.world.cores["u@ua"].versions, "plan", Plan(promised=99))),
     ],
     "what_is_asked_for_is_kept": [
         lambda run: replace(run, reports=[(12.0, "u@ua", Report("asked for what is not kept", "u.out"))])

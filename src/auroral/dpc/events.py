@@ -25,15 +25,6 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Decide:
-    """To disk: what is decided of the versions of a query, whether another one is wanted, and the last attempt at it."""
-
-    starts: tuple[int, ...]
-    wanted: bool
-    attempt: int
-
-
-@dataclass(frozen=True, slots=True)
 class Started:
     """The core begins to live, with what was kept of its earlier lives, by stream: a source's log, outputs of a replica that were
     written to disk, the first bucket that a client was not given stable."""
@@ -43,10 +34,9 @@ class Started:
     """The oldest snapshot that was kept of each fold."""
     plan: Plan = NO_CHANGE
     """The versions of the query that a replica knew of, and what it promised. Unlike the rest it is never lost: a node that has no
-    disk asks the catalog for it before it starts a core."""
-    decided: Decide | None = None
+    disk, or is new, asks the catalog for it before it starts a core."""
     layout: Layout | None = None
-    """What a catalog knew of who there is."""
+    """What a catalog knew of who there is, and what of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +86,9 @@ class Logged:
 
 @dataclass(frozen=True, slots=True)
 class Propose:
-    """Somebody wants another version of the query."""
+    """Somebody wants another version of a query."""
+
+    query: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +101,12 @@ class MoveTo:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUpMove:
-    """The move that is under way is not wanted any more. In vain once the old replica is not read any more."""
+class GiveUp:
+    """The move or change that is under way is not wanted any more. In vain once the old replica is not read any more, and once it is
+    decided which bucket the new version begins with."""
 
 
-Event = Started | Woken | Received | Disconnected | Evaluated | Failed | Logged | Propose | MoveTo | GiveUpMove
+Event = Started | Woken | Received | Disconnected | Evaluated | Failed | Logged | Propose | MoveTo | GiveUp
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +168,9 @@ class KeepPlan:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """To whoever wanted it: the version holds from this bucket on."""
+    """To whoever wanted it: the version of the query holds from this bucket on."""
 
+    query: str
     version: int
     at: int
 
@@ -273,7 +267,6 @@ Effect = (
     | KeepPlan
     | KeepLayout
     | Moved
-    | Decide
     | SaveState
     | DropStates
     | Truncate

@@ -1,10 +1,13 @@
-"""Which replicas there are, and who talks to whom: all of it follows from the members of each query, and from a move under way."""
+"""Which replicas there are, and who talks to whom: all of it follows from the members of each query, and from a move under way. And
+which versions of the queries there are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+
+from auroral.dpc.versions import Decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +50,39 @@ class Phase(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """Of a query: another version, or, where it is said who, a replica in the place of one that leaves."""
+
+    query: str
+    leaves: str = ""
+    comes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     members: Mapping[str, tuple[str, ...]]
     """The replicas of each query; of the one that moves, those before."""
     number: int = 0
-    """Later ones are higher."""
+    """Where others talk to one another, it is higher."""
     moving: str | None = None
     after: tuple[str, ...] = ()
     phase: Phase = Phase.PREPARE
-    wanted: tuple[tuple[str, str, str], ...] = ()
-    """Moves that wait for their turn: of which query, who leaves, who comes."""
+    changing: str | None = None
+    """The query that gets another version."""
+    versions: Mapping[str, Decision] = field(default_factory=dict)
+    """Of queries that were changed, or are."""
+    wanted: tuple[Wanted, ...] = ()
+    """What waits for its turn."""
 
     def planned(self, query: str) -> tuple[str, ...]:
         """Its members when all moves are done."""
         found = self.after if query == self.moving else self.members.get(query, ())
-        for _, leaves, comes in (move for move in self.wanted if move[0] == query):
-            found = moved(found, leaves, comes)
+        for wanted in self.wanted:
+            found = moved(found, wanted.leaves, wanted.comes) if wanted.query == query else found
         return found
+
+    def decision(self, query: str) -> Decision:
+        return self.versions.get(query, Decision())
 
     def running(self, query: str) -> tuple[str, ...]:
         return self._both(query) if query == self.moving and self.phase >= Phase.START else self.members[query]

@@ -1,134 +1,218 @@
-"""Another version of a query takes effect at a bucket, the same on all of its replicas (X9, L58).
+"""Queries move to other nodes and get other versions while they run, one thing after the other (X9, L55, L58).
 
-Two phases. Each replica promises not to make stable what lies behind a bucket somewhat ahead of it; the highest of these is where the
-new version begins, which none has passed; then all are told. Promise and decision are written down before they are sent. What is
-decided is told until all know it; a replica that cannot be reached delays the change, and after a while those that promised are
-released and asked again later, so that it does not delay what is stable for long. Answers go on all the time, tentatively where a
-promise holds up what is stable.
+A move: the new replicas recover beside the old ones, as one that lost everything does, and once they are right all readers go over to
+them; then the old ones end. Nothing is lost, as those before keep what the new ones need before they start, and nobody stops reading
+from the old ones before others have what it needs next. Nothing is doubled: they are replicas like others, and a reader takes each
+stable bucket once. Until the old ones end, what the new ones may need is kept as well. A change: see `changing`; a new replica begins
+with what is decided by then.
+
+What is decided is written down before it is said, and said until all whom it concerns know it; whoever of them is away delays what is
+under way. What waits for somebody who will not come back can be given up: a move as long as the old replicas are read, a change as
+long as not all have promised.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
-from auroral.dpc.events import Changed, Decide, Effect, Event, KeepPlan, Propose, Received, Send, Started, WakeAt
-from auroral.dpc.settings import Settings
-from auroral.dpc.values import Commit, Committed, Prepare, Promise, Withdraw
-from auroral.dpc.versions import Plan, Versions
+from auroral.dpc.changing import Change
+from auroral.dpc.events import (
+    Changed,
+    Effect,
+    Event,
+    GiveUp,
+    KeepLayout,
+    Moved,
+    MoveTo,
+    Propose,
+    Received,
+    Report,
+    Send,
+    Started,
+    WakeAt,
+)
+from auroral.dpc.layout import Layout, Phase, Topology, Wanted, Wiring, moved
+from auroral.dpc.values import Decided, Known, Ping, Pong, Promise, Rewire, Rewired
+from auroral.dpc.versions import Decision
 
-PATIENCE = 3.0
-"""Seconds in which all must have promised."""
-PAUSE = 5.0
-"""Seconds until the next attempt."""
-
-
-def promised(plan: Plan, asked: Prepare, frontier: int, settings: Settings) -> Plan:
-    """Far enough ahead to go on while the others promise; the same again for an attempt that was answered before."""
-    if asked.version != plan.next_version or asked.attempt < plan.attempt:
-        return plan
-    if asked.attempt == plan.attempt and plan.promised is not None:
-        return plan
-    return Plan(plan.starts, frontier + math.ceil(PATIENCE / settings.bucket), asked.attempt)
-
-
-def withdrawn(plan: Plan, said: Withdraw) -> Plan:
-    current = said.version == plan.next_version and said.attempt >= plan.attempt
-    return Plan(plan.starts, None, said.attempt) if current else plan
-
-
-def committed(plan: Plan, said: Commit) -> Plan:
-    """Versions come one after the other; what is known already stays."""
-    return Plan((*plan.starts, said.at)) if said.version == plan.next_version else plan
-
-
-def change(
-    versions: Versions, sender: str, message: Prepare | Withdraw | Commit, frontier: int, settings: Settings
-) -> Iterator[Effect]:
-    """What a replica does; `frontier` is the first bucket that is neither stable nor being made so."""
-    before = versions.plan
-    match message:
-        case Prepare():
-            plan = promised(before, message, frontier, settings)
-        case Withdraw():
-            plan = withdrawn(before, message)
-        case Commit():
-            plan = committed(before, message)
-    if plan != before:
-        versions.plan = plan
-        yield KeepPlan(plan)
-    if isinstance(message, Prepare) and plan.attempt == message.attempt and plan.promised is not None:
-        yield Send(sender, Promise(message.version, message.attempt, plan.promised))
-    elif isinstance(message, Commit) and message.version < plan.next_version:
-        yield Send(sender, Committed(plan.next_version - 1))
+AGAIN = 0.5
+"""Seconds until what was not answered is said again."""
 
 
 @dataclass(slots=True)
 class Reconfiguration:
-    """Brings a query from one version to the next: one for each query, with the catalog."""
+    """With the catalog: one for all queries, as a move changes who its neighbours talk to."""
 
-    replicas: tuple[str, ...]
-    settings: Settings
-    starts: tuple[int, ...] = (0,)
-    """Decided."""
-    wanted: bool = False
-    """Whether there is a version behind those."""
-    attempt: int = 0
-    began: float = float("-inf")
-    preparing: bool = False
-    promises: dict[str, int] = field(default_factory=dict)
-    told: set[str] = field(default_factory=set)
-    """Who knows all that is decided."""
+    topology: Topology
+    layout: Layout
+    change: Change | None = None
+    """The one that is under way."""
+    untold: dict[str, Wiring] = field(default_factory=dict)
+    """Who has still to say that it knows the layout."""
+    known: dict[str, Decision] = field(default_factory=dict)
+    """What each replica said that it knows of the versions of its query."""
+    not_right: set[str] = field(default_factory=set)
+    """New replicas that have not answered yet."""
+    said_at: float = float("-inf")
 
     def handle(self, event: Event, now: float) -> list[Effect]:
-        return [*self._take(event, now), *self._step(now), WakeAt(now + self.settings.ping_every * 5)]
+        return [*self._take(event), *self._step(now), WakeAt(now + AGAIN)]
 
-    def _take(self, event: Event, now: float) -> Iterator[Effect]:
+    def _take(self, event: Event) -> Iterator[Effect]:
         match event:
-            case Started(decided=decided) if decided is not None:
-                # An attempt that was under way is void: the number is higher than any before.
-                self.starts, self.wanted, self.attempt = decided.starts, decided.wanted, decided.attempt
-            case Propose():
-                self.wanted = True
-                yield self._decide()
-            case Received(sender, Promise(version, attempt, bucket)):
-                if (
-                    self.preparing
-                    and (version, attempt) == (len(self.starts), self.attempt)
-                    and sender in self.replicas
-                ):
-                    self.promises[sender] = bucket
-            case Received(sender, Committed(version)):
-                if version == len(self.starts) - 1:
-                    self.told.add(sender)
+            case Started(layout=layout):
+                if layout is not None:
+                    self.layout = layout
+                # Who knows of it may be told again.
+                self.untold = self.layout.wirings(self.topology)
+                self._await_new()
+                self.change = self._resumed()
+            case MoveTo(query, leaves, comes):
+                planned = self.layout.planned(query)
+                if moved(planned, leaves, comes) == planned:
+                    yield Report(
+                        "refused", query, detail=f"{leaves} cannot go to {comes}; there are {', '.join(planned)}"
+                    )
+                else:
+                    yield from self._want(Wanted(query, leaves, comes))
+            case Propose(query):
+                if query not in self.layout.members:
+                    yield Report("refused", query, detail=f"there is no query {query} to be changed")
+                else:
+                    yield from self._want(Wanted(query))
+            case GiveUp():
+                yield from self._give_up()
+            case Received(sender, Rewired(number)):
+                if number == self.layout.number:
+                    self.untold.pop(sender, None)
+            case Received(sender, Known(decision)):
+                self.known[sender] = decision
+            case Received(sender, Promise() as said):
+                if self.change is not None:
+                    self.change.promised(sender, said)
+            case Received(sender, Pong()):
+                self.not_right.discard(sender)
             case _:
                 pass
 
+    def _want(self, wanted: Wanted) -> Iterator[Effect]:
+        self.layout = replace(self.layout, wanted=(*self.layout.wanted, wanted))
+        yield KeepLayout(self.layout)
+
+    def _give_up(self) -> Iterator[Effect]:
+        if self.layout.moving is not None and self.layout.phase is not Phase.READ:
+            yield from self._decide(self._moved(self.layout.members))
+        elif self.change is not None:
+            # Those that promised are told that it is void.
+            yield from self._decide(replace(self._with_attempt(self.change), changing=None))
+
     def _step(self, now: float) -> Iterator[Effect]:
-        version = len(self.starts)
-        if self.preparing and len(self.promises) == len(self.replicas):
-            self.starts = (*self.starts, max(self.promises.values()))
-            self.wanted, self.preparing, self.told = False, False, set()
-            yield self._decide()
-            yield Changed(version, self.starts[-1])
-        elif self.preparing and now >= self.began + PATIENCE:
-            self.preparing = False
-        elif self.wanted and not self.preparing and now >= self.began + PATIENCE + PAUSE:
-            self.attempt, self.preparing, self.began, self.promises = self.attempt + 1, True, now, {}
-            # Before anything is asked: after a crash no attempt has the number of an earlier one.
-            yield self._decide()
-        yield from self._say()
+        while not self._waits and (following := self._following()) is not None:
+            ended = self.layout.moving is not None and following.moving is None
+            yield from self._decide(following)
+            if ended:
+                yield Moved(following.number)
+        if self.change is not None:
+            yield from self._go_on(self.change, now)
+        if now >= self.said_at + AGAIN:
+            self.said_at = now
+            yield from self._say()
 
     def _say(self) -> Iterator[Effect]:
-        version = len(self.starts)
-        for replica in self.replicas:
-            if self.preparing and replica not in self.promises:
-                yield Send(replica, Prepare(version, self.attempt))
-            elif self.wanted and not self.preparing and self.attempt:
-                yield Send(replica, Withdraw(version, self.attempt))
-            elif version > 1 and replica not in self.told:
-                yield from (Send(replica, Commit(number, self.starts[number])) for number in range(1, version))
+        for core, wiring in self.untold.items():
+            yield Send(core, Rewire(self.layout.number, wiring))
+        for core in sorted(self.not_right):
+            yield Send(core, Ping({}, {}))
+        for query in self.layout.versions:
+            decision = self._decision(query)
+            for core in self.layout.running(query):
+                if self.known.get(core) != decision:
+                    yield Send(core, Decided(decision))
+        if self.change is not None:
+            yield from self.change.say()
 
-    def _decide(self) -> Decide:
-        return Decide(self.starts, self.wanted, self.attempt)
+    @property
+    def _waits(self) -> bool:
+        """Whether what is under way is not over yet, or a step of it."""
+        awaited = self.layout.concerned(self.topology) & self.untold.keys()
+        return bool(awaited or self.not_right or self.layout.changing)
+
+    def _following(self) -> Layout | None:
+        match self.layout.moving, self.layout.phase:
+            case None, _:
+                return self._next()
+            case str(query), Phase.READ:
+                return self._moved({**self.layout.members, query: self.layout.after})
+            case _, phase:
+                return replace(self.layout, number=self.layout.number + 1, phase=Phase(phase + 1))
+
+    def _moved(self, members: Mapping[str, tuple[str, ...]]) -> Layout:
+        """With these, and nobody moves."""
+        return replace(
+            self.layout,
+            members=members,
+            number=self.layout.number + 1,
+            moving=None,
+            after=(),
+            phase=Phase.PREPARE,
+        )
+
+    def _next(self) -> Layout | None:
+        layout = self.layout
+        for position, wanted in enumerate(layout.wanted, 1):
+            query, rest = wanted.query, layout.wanted[position:]
+            if not wanted.comes:
+                versions = {**layout.versions, query: layout.decision(query)}
+                return replace(layout, changing=query, versions=versions, wanted=rest)
+            # What it was to follow may have been given up.
+            if (after := moved(layout.members[query], wanted.leaves, wanted.comes)) != layout.members[query]:
+                return replace(layout, number=layout.number + 1, moving=query, after=after, wanted=rest)
+        return None
+
+    def _decide(self, layout: Layout) -> Iterator[Effect]:
+        """And say it at once."""
+        before, self.layout = self.layout, layout
+        yield KeepLayout(layout)
+        if layout.number != before.number:
+            wired, after = before.wirings(self.topology), layout.wirings(self.topology)
+            self.untold = {
+                core: wiring for core, wiring in after.items() if core in self.untold or wired.get(core) != wiring
+            }
+            self._await_new()
+        if layout.changing != before.changing:
+            self.change = self._resumed()
+        self.said_at = float("-inf")
+
+    def _await_new(self) -> None:
+        new = set(self.layout.after) - set(self.layout.members.get(self.layout.moving or "", ()))
+        self.not_right = new if self.layout.phase is Phase.START and self.layout.moving is not None else set()
+
+    # Another version
+
+    def _resumed(self) -> Change | None:
+        query = self.layout.changing
+        if query is None:
+            return None
+        decision = self.layout.decision(query)
+        return Change(query, len(decision.starts), self.layout.members[query], decision.attempt)
+
+    def _decision(self, query: str) -> Decision:
+        """As it is told: the attempt that is under way is not void."""
+        decision, change = self.layout.decision(query), self.change
+        under_way = change is not None and change.query == query and change.asking
+        return replace(decision, attempt=decision.attempt - 1) if under_way else decision
+
+    def _go_on(self, change: Change, now: float) -> Iterator[Effect]:
+        if (at := change.decided) is not None:
+            starts = (*self.layout.decision(change.query).starts, at)
+            versions = {**self.layout.versions, change.query: Decision(starts, change.attempt)}
+            yield from self._decide(replace(self.layout, changing=None, versions=versions))
+            yield Changed(change.query, change.version, at)
+        elif change.goes_on(now):
+            yield from self._decide(self._with_attempt(change))
+
+    def _with_attempt(self, change: Change) -> Layout:
+        """Before anything is asked: after a crash no attempt has the number of an earlier one, and all that were begun are void."""
+        starts = self.layout.decision(change.query).starts
+        return replace(self.layout, versions={**self.layout.versions, change.query: Decision(starts, change.attempt)})

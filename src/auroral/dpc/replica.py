@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from auroral.dpc.changing import change
 from auroral.dpc.divergence import Comparison
 from auroral.dpc.events import (
     Disconnected,
@@ -13,7 +14,7 @@ from auroral.dpc.events import (
     Evaluated,
     Event,
     Failed,
-    GiveUpMove,
+    GiveUp,
     Logged,
     MoveTo,
     Propose,
@@ -29,7 +30,6 @@ from auroral.dpc.layout import Wiring
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet, acknowledged
 from auroral.dpc.port import Port
-from auroral.dpc.reconfiguration import change
 from auroral.dpc.recovery import Recovery
 from auroral.dpc.refusing import refusals, strangers
 from auroral.dpc.results import given_out, given_up
@@ -43,8 +43,8 @@ from auroral.dpc.usual import Usual
 from auroral.dpc.values import (
     Ack,
     Ask,
-    Commit,
     Confirm,
+    Decided,
     Gap,
     GiveState,
     Grant,
@@ -62,7 +62,6 @@ from auroral.dpc.values import (
     Unsubscribe,
     Want,
     WantState,
-    Withdraw,
 )
 from auroral.dpc.versions import Versions
 
@@ -183,7 +182,7 @@ class Replica:
                         outlet.restore(kept[stream])
             case Woken():
                 pass
-            case Logged() | Propose() | MoveTo() | GiveUpMove():
+            case Logged() | Propose() | MoveTo() | GiveUp():
                 raise AssertionError("neither a source nor a catalog")
 
     def _receive(self, sender: str, message: Message, now: float) -> Iterator[Effect]:
@@ -215,7 +214,7 @@ class Replica:
             case Prepare() if self.recovering:
                 # It does not know yet how far its earlier lives came.
                 pass
-            case Prepare() | Withdraw() | Commit():
+            case Prepare() | Decided():
                 yield from change(self.versions, sender, message, self.jobs.last_stable, self.settings)
             case WantState(stream):
                 fold = self.unions[stream].fold

@@ -9,6 +9,7 @@ from typing import Any
 from auroral.dpc.coverage import Coverage
 from auroral.dpc.layout import Wiring
 from auroral.dpc.switching import Lane, Offer
+from auroral.dpc.versions import Decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,24 +207,15 @@ class Promise:
 
 
 @dataclass(frozen=True, slots=True)
-class Withdraw:
-    """What was promised in this attempt and before is not needed."""
+class Decided:
+    """So far; of several, the one with the highest attempt holds."""
 
-    version: int
-    attempt: int
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """The version holds from this bucket on."""
-
-    version: int
-    at: int
+    decision: Decision
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
-    version: int
+class Known:
+    decision: Decision
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,9 +247,8 @@ Message = (
     | GiveState
     | Prepare
     | Promise
-    | Withdraw
-    | Commit
-    | Committed
+    | Decided
+    | Known
     | Rewire
     | Rewired
 )

@@ -8,13 +8,22 @@ from auroral.dpc.settings import UNLIMITED
 
 
 @dataclass(frozen=True, slots=True)
+class Decision:
+    """Of the versions of a query: version i holds from `starts[i]` on. What was promised in attempts at the next one up to `attempt` is
+    void."""
+
+    starts: tuple[int, ...] = (0,)
+    attempt: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """Version i holds from `starts[i]` on. While a change is prepared, no bucket from `promised` on is made stable."""
+    """What a replica knows of that. While a change is prepared, no bucket from `promised` on is made stable."""
 
     starts: tuple[int, ...] = (0,)
     promised: int | None = None
     attempt: int = 0
-    """Of preparing the next version: what is said of earlier ones is void."""
+    """The last that it promised something in, or that is void."""
 
     @property
     def next_version(self) -> int:

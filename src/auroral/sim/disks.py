@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from auroral.dpc.events import (
-    Decide,
     Deliver,
     DropStates,
     Effect,
@@ -33,7 +32,6 @@ class Disks:
     states: dict[tuple[str, str], list[Snapshot]] = field(default_factory=dict)
     plans: dict[str, Plan] = field(default_factory=dict)
     """Never lost: the catalog has them too."""
-    decisions: dict[str, Decide] = field(default_factory=dict)
     layouts: dict[str, Layout] = field(default_factory=dict)
 
     def carry_out(self, core: str, effect: Effect) -> None:
@@ -57,8 +55,6 @@ class Disks:
                 self.plans[core] = plan
             case KeepLayout(layout):
                 self.layouts[core] = layout
-            case Decide():
-                self.decisions[core] = effect
             case SaveState(stream, snapshot):
                 self.states.setdefault((core, stream), []).append(snapshot)
             case DropStates(stream, below):
@@ -69,7 +65,7 @@ class Disks:
 
     def started(self, core: str) -> Started:
         plan = self.plans.get(core, Plan())
-        return Started(self.of(core), self.states_of(core), plan, self.decisions.get(core), self.layouts.get(core))
+        return Started(self.of(core), self.states_of(core), plan, self.layouts.get(core))
 
     def lose(self, core: str) -> None:
         kept: dict[tuple[str, str], Any]

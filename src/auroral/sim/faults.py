@@ -10,7 +10,8 @@ from auroral.model.errors import AuroralError
 
 MANY = 99
 CATALOG_HOST = "catalog"
-"""Who moves replicas; there is one where something moves."""
+"""Who moves replicas and changes queries; there is one where something moves or changes."""
+RECONFIGURES = ("move", "change")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ VERBS: Mapping[str, Verb] = {
     "silence": Verb("a source logs nothing; what it missed comes when it resumes", 1, 1, "resume"),
     "open": Verb("a source goes on giving rows and closes no bucket", 1, 1, "close"),
     "move": Verb("the replica on a host goes to another one, which may be new", 2, 2),
+    "change": Verb("a query gets another version, from some bucket on", 1, 1),
     "heal": Verb("ends cut", 1, 2, one_way=True),
     "rejoin": Verb("ends isolate", 1, MANY),
     "quicken": Verb("ends slow", 2, 2),
@@ -72,8 +74,12 @@ def parse(text: str, places: Iterable[str] | None = None) -> tuple[Fault, ...]:
     found = [(number, _fault(part, number)) for number, part in lines if part]
     if places is not None:
         moved_to = {fault.places[1] for _, fault in found if fault.verb == "move"}
-        known = {*places, *moved_to, *([CATALOG_HOST] if moved_to else [])}
+        catalog = [CATALOG_HOST] if any(fault.verb in RECONFIGURES for _, fault in found) else []
+        known = {*places, *moved_to, *catalog}
         for number, fault in found:
+            # Of a query, not of a host.
+            if fault.verb == "change":
+                continue
             if unknown := [place for place in fault.places if place not in known]:
                 raise WrongSchedule(
                     f"line {number}: there is no {', '.join(unknown)}; there are {', '.join(sorted(known))}"

@@ -38,7 +38,9 @@ class Oracle:
             return moment.closing.get(stream)
         since = [self.stable_since(moment, read, name) for read in self.outputs[stream].reads]
         known = [time for time in since if time is not None]
-        return None if len(known) < len(since) else max([moment.living[name], *known])
+        if len(known) < len(since) or name not in moment.free:
+            return None
+        return max([moment.living[name], moment.free[name], *known])
 
     def anything(self, moment: Moment, stream: str, reader: str = CLIENT) -> bool:
         """Whether the reader can be given something of the stream, be it tentative."""
@@ -81,6 +83,7 @@ def _alike(one: Moment, other: Moment) -> bool:
         and one.giving == other.giving
         and one.closing == other.closing
         and one.mute == other.mute
+        and one.free == other.free
     )
 
 

@@ -203,6 +203,15 @@ def _move(draw: Draw, scenario: Scenario) -> Pairs:
         yield _pair(scenario, begin + draw.uniform(0, 3), draw.uniform(0.5, 5.0), "crash", concerned)
 
 
+def _change(draw: Draw, scenario: Scenario) -> Pairs:
+    """A query gets another version; often one that this concerns crashes meanwhile."""
+    query, (begin, _) = draw.choice(scenario.queries), _when(draw, scenario)
+    yield _pair(scenario, begin, 1.0, "change", query.name)
+    if draw.random() < 0.7:
+        concerned = draw.choice((*(host(name) for name in scenario.members(query)), CATALOG_HOST))
+        yield _pair(scenario, begin + draw.uniform(0, 3), draw.uniform(0.5, 5.0), "crash", concerned)
+
+
 def _flapping(draw: Draw, scenario: Scenario) -> Pairs:
     places, (begin, _) = draw.choice(scenario.links), _when(draw, scenario)
     for _ in range(draw.randint(3, 5)):
@@ -256,6 +265,7 @@ KINDS: tuple[Callable[[Draw, Scenario], Pairs], ...] = (
     _silence,
     _open,
     _move,
+    _change,
     _flapping,
     _rotation,
     _partition,

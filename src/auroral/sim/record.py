@@ -77,6 +77,8 @@ class Moment:
     """Since when each source has given whole buckets."""
     mute: frozenset[str]
     """Replicas that came back and may still be silent."""
+    free: dict[str, float]
+    """Since when each replica has not been held up by what it promised."""
     outlets: dict[tuple[str, str], Outlet]
     ports: dict[tuple[str, str], Port]
 
@@ -154,6 +156,7 @@ class Recorder:
     since: dict[tuple[str, str], float] = field(default_factory=dict)
     giving: dict[str, float] = field(default_factory=dict)
     closing: dict[str, float] = field(default_factory=dict)
+    free: dict[str, float] = field(default_factory=dict)
     tentative: dict[tuple[str, int, str], int] = field(default_factory=dict)
     """By core, life and output: the newest bucket that was given out tentatively."""
     jobs: dict[tuple[str, int, int], Evaluate] = field(default_factory=dict)
@@ -317,7 +320,14 @@ class Recorder:
             if isinstance(core, Replica) and core.recovering and now < world.started[name] + MUTE
         )
         living = {name: world.started[name] + (MUTE if world.started[name] > 0 else 0.0) for name in cores}
-        moment = Moment(now, dict(self.since), living, dict(self.giving), dict(self.closing), mute, {}, {})
+        for name, core in cores.items():
+            if isinstance(core, Replica) and core.versions.plan.promised is None:
+                self.free.setdefault(name, now)
+            else:
+                self.free.pop(name, None)
+        moment = Moment(
+            now, dict(self.since), living, dict(self.giving), dict(self.closing), mute, dict(self.free), {}, {}
+        )
         for name, core in cores.items():
             _add(moment, name, core)
         self.run.moments.append(moment)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Protocol
 
 from auroral.dpc.events import Evaluate, Evaluated
 from auroral.dpc.layout import Layout, Topology
 from auroral.dpc.settings import Settings
 from auroral.dpc.sunion import OutputSpec
-from auroral.dpc.values import Content
-from auroral.sim.faults import CATALOG_HOST, Fault
+from auroral.dpc.values import Content, Snapshot
+from auroral.dpc.versions import Decision
+from auroral.sim.faults import CATALOG_HOST, RECONFIGURES, Fault
 from auroral.sim.standin import content, fingerprint
 
 CLIENT, CLIENT_HOST = "client", "c"
@@ -82,11 +84,15 @@ class Scenario:
     @property
     def hosts(self) -> tuple[str, ...]:
         nodes = dict.fromkeys(host(name) for q in self.queries for name in self.replica_names(q))
-        return (*self.sources, *nodes, CLIENT_HOST, *([CATALOG_HOST] if self.moves else []))
+        return (*self.sources, *nodes, CLIENT_HOST, *([CATALOG_HOST] if self.reconfigured else []))
 
     @property
     def moves(self) -> list[Fault]:
         return [fault for fault in self.faults if fault.verb == "move"]
+
+    @property
+    def reconfigured(self) -> bool:
+        return any(fault.verb in RECONFIGURES for fault in self.faults)
 
     def query_of(self, stream: str) -> Fragment:
         return next(query for query in self.queries if stream in query.streams)
@@ -151,13 +157,19 @@ class Scenario:
         draw = random.Random(fingerprint(self.seed, self.sources.index(source), bucket))
         return content(tuple(draw.getrandbits(40) for _ in range(draw.randrange(4))))
 
-    def expected(self) -> dict[str, list[Content]]:
-        """Every stream, without failures and without the protocol."""
+    def expected(self, versions: Mapping[str, Decision] | None = None) -> dict[str, list[Content]]:
+        """Every stream, without failures and without the protocol, by these versions of the queries."""
         streams = {s: [self.row_content(s, bucket) for bucket in range(self.buckets)] for s in self.sources}
         for query in self.queries:
             view = {name: dict(enumerate(streams[name])) for name in query.inputs}
-            asked = Evaluate(0, query.streams, 0, self.buckets, view, False)
-            streams |= {stream: list(contents) for stream, contents in query.evaluate(asked).contents.items()}
+            starts = (versions or {}).get(query.name, Decision()).starts
+            cuts = [min(start, self.buckets) for start in (*starts, self.buckets)]
+            states: dict[str, Snapshot] = {}
+            for version, (begin, end) in enumerate(pairwise(cuts)):
+                made = query.evaluate(Evaluate(0, query.streams, begin, end, view, False, version, states))
+                states = {stream: Snapshot(end, state) for stream, state in made.states.items()}
+                for stream, contents in made.contents.items():
+                    streams.setdefault(stream, []).extend(contents)
         return streams
 
 

@@ -67,10 +67,11 @@ def judged(run: Run) -> Outcome:
 
 def observed(scenario: Scenario, *watchers: Watcher) -> Run:
     """The scenario, run to its end."""
-    run = Run(Stage(scenario), scenario.expected(), usual(scenario))
+    run = Run(Stage(scenario), {}, usual(scenario))
     Recorder(run)
     run.stage.world.watchers.extend(watchers)
     run.stage.world.run(scenario.seconds + AFTER)
+    run.expected = scenario.expected(run.stage.layout.versions)
     oracle = Oracle(scenario)
     run.trees = {stream: list(oracle.trees(run.moments, stream)) for stream in scenario.outputs}
     return run

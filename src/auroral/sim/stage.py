@@ -8,13 +8,14 @@ from functools import partial
 
 from auroral.dpc.client import Client
 from auroral.dpc.coverage import Level
-from auroral.dpc.events import Effect, Evaluate, Evaluated, Keep, KeepLayout, Logged, MoveTo, Pause
+from auroral.dpc.events import Effect, Evaluate, Evaluated, Keep, KeepLayout, Logged, MoveTo, Pause, Propose
 from auroral.dpc.layout import Layout, Wiring
-from auroral.dpc.moving import Mover
+from auroral.dpc.reconfiguration import Reconfiguration
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.source import Source
 from auroral.dpc.values import Content
-from auroral.sim.faults import CATALOG_HOST, Fault, WrongSchedule
+from auroral.dpc.versions import Plan
+from auroral.sim.faults import CATALOG_HOST, RECONFIGURES, Fault, WrongSchedule
 from auroral.sim.lineage import Lineage
 from auroral.sim.scenario import CATALOG, CLIENT, CLIENT_HOST, Fragment, Scenario, host
 from auroral.sim.standin import content
@@ -39,6 +40,8 @@ class Stage:
     """As the catalog wrote it down last."""
     moves: list[MoveTo] = field(default_factory=list)
     """That the catalog was asked for."""
+    changes: list[str] = field(default_factory=list)
+    """Of queries: that the catalog was asked for."""
     down: set[str] = field(default_factory=set)
     """Hosts."""
     lineage: Lineage = field(init=False)
@@ -61,7 +64,7 @@ class Stage:
             for name in self.layout.running(query.name):
                 self.world.start(name, self._replica(name), host(name))
         self.world.start(CLIENT, self._client(), CLIENT_HOST)
-        if scenario.moves:
+        if scenario.reconfigured:
             self._start_catalog()
         for position, source in enumerate(scenario.sources):
             late = scenario.skews.get(source, 0.01 * position)
@@ -75,6 +78,12 @@ class Stage:
                 raise WrongSchedule(f"{fault}: {fault.places[0]} is no source; there are {', '.join(scenario.sources)}")
             if fault.verb == "move":
                 self._check_move(fault)
+            if fault.verb == "change" and fault.places[0] not in (names := [query.name for query in scenario.queries]):
+                raise WrongSchedule(f"{fault}: there is no query {fault.places[0]}; there are {', '.join(names)}")
+            if fault.verb in RECONFIGURES and CATALOG_HOST in {*scenario.sources, *map(host, self.queries)}:
+                raise WrongSchedule(
+                    f"{fault}: {CATALOG_HOST} is the host of who moves replicas and changes queries; next: rename the input or node"
+                )
             if fault.at > scenario.seconds:
                 raise WrongSchedule(f"{fault}: the run ends at {scenario.seconds:g} s")
             self.world.at(fault.at, partial(self.happen, fault))
@@ -95,7 +104,7 @@ class Stage:
         self.world.start(name, Source(stream, self._wiring(name).readers[stream], self.scenario.settings), stream)
 
     def _start_catalog(self) -> None:
-        self.world.start(CATALOG, Mover(self.scenario.topology, self.scenario.layout), CATALOG_HOST)
+        self.world.start(CATALOG, Reconfiguration(self.scenario.topology, self.scenario.layout), CATALOG_HOST)
 
     def _wiring(self, core: str) -> Wiring:
         return self.layout.wirings(self.scenario.topology)[core]
@@ -129,6 +138,9 @@ class Stage:
     def _come_back(self, name: str) -> None:
         if self.queries[name].name not in self.scenario.durable:
             self.world.disks.lose(name)
+        # Who is new is told by the catalog.
+        starts = self.layout.decision(self.queries[name].name).starts
+        self.world.disks.plans.setdefault(name, Plan(starts))
         self.world.start(name, self._replica(name, recovering=True), host(name))
         if self.came is not None:
             self.came(name)
@@ -140,10 +152,6 @@ class Stage:
             raise WrongSchedule(
                 f"{fault}: there is no replica on {leaves}; there are some on {', '.join(sorted(nodes))}"
             )
-        if CATALOG_HOST in {*self.scenario.sources, *nodes}:
-            raise WrongSchedule(
-                f"{fault}: {CATALOG_HOST} is the host of who moves replicas; next: rename the input or node"
-            )
         if comes in {*self.scenario.sources, CLIENT_HOST, CATALOG_HOST, leaves}:
             raise WrongSchedule(f"{fault}: no replica can go to {comes}; next: name another node, or a new one")
 
@@ -153,6 +161,11 @@ class Stage:
                 wanted = MoveTo(query.name, f"{query.name}@{leaves}", f"{query.name}@{comes}")
                 self.moves.append(wanted)
                 self.world.tell(CATALOG, wanted)
+
+    def _change(self, query: str) -> None:
+        if CATALOG in self.world.cores:
+            self.changes.append(query)
+            self.world.tell(CATALOG, Propose(query))
 
     # Sources
 
@@ -216,6 +229,8 @@ class Stage:
                     self.world.crash(place, told=fault.verb == "crash")
             case "move":
                 self._move(*places)
+            case "change":
+                self._change(*places)
             case "restart":
                 for place in places:
                     self._restart(place)

@@ -2,7 +2,8 @@
 
 Contract: rows are integers, and each output bucket is an exact function of the input buckets within the horizon of its query. An
 aggregate's or join's row is a fingerprint of all rows that it was computed from, so that output made from anything but the right
-versions differs. Which buckets a query reads, and what it cannot do without, is as for real boxes.
+versions differs. Which buckets a query reads, and what it cannot do without, is as for real boxes. Each version of a query gives a row
+of its own besides.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ class Query:
         return OutputSpec(self.stream, dict.fromkeys(self.inputs, self.horizon), required, (), folds=folds)
 
     def evaluate(self, asked: Evaluate) -> Evaluated:
-        contents, states = {}, {}
+        contents: dict[str, tuple[Content, ...]] = {}
+        states = {}
         for part in self.parts:
             if part.stream not in asked.outputs:
                 continue
@@ -81,6 +83,9 @@ class Query:
             else:
                 buckets = range(asked.begin, asked.end)
                 contents[part.stream] = tuple(content(part.bucket(asked.view, bucket)) for bucket in buckets)
+            if asked.version:
+                made = contents[part.stream]
+                contents[part.stream] = tuple(content((asked.version, *one.rows)) for one in made)
         return Evaluated(asked.job, contents, states)
 
     def _folded(self, asked: Evaluate) -> tuple[tuple[Content, ...], Content]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.events import (
     Cancel,
+    Changed,
     Deliver,
     Effect,
     Evaluate,
@@ -79,11 +80,13 @@ class Trace:
                 yield f"is told that {_buckets(begin, end)} of {stream} will never come"
             case Interrupt(stream):
                 yield f"another failure ends the corrections of {stream}"
-            case KeepLayout(Layout(_, number, moving, after, phase)):
+            case KeepLayout(Layout(_, number, moving, after, phase, changing)):
                 what = (
                     "nothing moves" if moving is None else f"{moving} moves to {', '.join(after)}: {phase.name.lower()}"
                 )
-                yield f"layout {number}: {what}"
+                yield f"layout {number}: {what if changing is None else f'{changing} is changed'}"
+            case Changed(query, version, at):
+                yield f"{query} is computed by version {version} from bucket {at} on"
             case Truncate(stream, below):
                 yield f"forgets {stream} before {below}"
             case Report(kind, stream, count):

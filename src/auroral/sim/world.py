@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 import random
 import zlib
 from collections.abc import Callable, Mapping
@@ -127,6 +128,14 @@ class World:
         """What the clock of its host shows."""
         return self.now + self.clocks.get(self.hosts[core], 0.0)
 
+    def _when(self, core: str, shows: float) -> float:
+        """The first moment at which the clock of its host shows that much: a sum that is rounded down would be too early for ever."""
+        ahead = self.clocks.get(self.hosts[core], 0.0)
+        found = shows - ahead
+        while found + ahead < shows:
+            found = math.nextafter(found, math.inf)
+        return found
+
     def _carry_out(self, name: str, effect: Effect) -> None:
         for watcher in self.watchers:
             watcher(self.now, name, effect)
@@ -135,8 +144,7 @@ class World:
         elif isinstance(effect, WakeAt):
             if self.wakes.get(name) != effect.time:
                 self.wakes[name] = effect.time
-                wait = effect.time - self.local(name)
-                self.at(self.now + wait, partial(self._wake, name, effect.time, self.lives[name]))
+                self.at(self._when(name, effect.time), partial(self._wake, name, effect.time, self.lives[name]))
         elif isinstance(effect, Evaluate):
             self._begin(name, effect)
         elif isinstance(effect, Cancel):

@@ -17,7 +17,13 @@ from auroral.sim.invariants.bounds import (
     within_the_bound,
 )
 from auroral.sim.invariants.buffers import nothing_is_hoarded, what_is_asked_for_is_kept
-from auroral.sim.invariants.replicas import moves_end, mute_until_right, nobody_falls_behind, one_keeps_answering
+from auroral.sim.invariants.replicas import (
+    changes_hold,
+    moves_end,
+    mute_until_right,
+    nobody_falls_behind,
+    one_keeps_answering,
+)
 from auroral.sim.invariants.stable import (
     all_is_corrected,
     every_row_is_accounted_for,
@@ -61,6 +67,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     mute_until_right,
     one_keeps_answering,
     moves_end,
+    changes_hold,
     what_is_asked_for_is_kept,
     nothing_is_hoarded,
 )

@@ -91,7 +91,7 @@ def _together_since(moment: Moment, one: str, other: str) -> float | None:
 def moves_end(run: Run) -> Iterator[str]:
     """X9, L55: a query that moved has exactly the replicas that it was to have, everyone knows of them, and nobody of others."""
     stage = run.stage
-    if not run.scenario.moves:
+    if not run.scenario.reconfigured:
         return
     planned = dict(run.scenario.layout.members)
     for move in stage.moves:
@@ -118,3 +118,20 @@ def moves_end(run: Run) -> Iterator[str]:
         for stream, outlet in outlets.items():
             if outlet.readers_expected != wirings[name].readers[stream]:
                 yield f"{name} gives {stream} to {outlet.readers_expected}, not to {wirings[name].readers[stream]}"
+
+
+def changes_hold(run: Run) -> Iterator[str]:
+    """X9, L58: a query that was to get other versions has got as many, and all of its replicas know which bucket each begins with."""
+    stage = run.stage
+    for query in run.scenario.queries:
+        starts = stage.layout.decision(query.name).starts
+        if len(starts) - 1 != stage.changes.count(query.name):
+            yield f"{query.name} was changed {len(starts) - 1} times, and was to be {stage.changes.count(query.name)} times"
+        if list(starts) != sorted(set(starts)):
+            yield f"{query.name}: versions begin with buckets {starts}"
+        for name in stage.layout.running(query.name):
+            core = stage.world.cores.get(name)
+            if isinstance(core, Replica) and core.versions.plan.starts != starts:
+                yield f"{name} takes {core.versions.plan.starts} for where versions begin, and not {starts}"
+            if isinstance(core, Replica) and core.versions.plan.promised is not None:
+                yield f"{name} is held up at bucket {core.versions.plan.promised} by what it promised"
