@@ -201,7 +201,7 @@ class Recorder:
             self.run.reports.append((now, core, effect))
 
     def _ended(self, now: float, core: str, event: Event, effects: list[Effect]) -> None:
-        if isinstance(event, Evaluated | Failed):
+        if isinstance(event, (Evaluated, Failed)):
             job = self.jobs.pop((core, self._life(core), event.job), None)
             if job is not None and isinstance(event, Failed):
                 # The same buckets will be read again.

@@ -7,7 +7,7 @@ import random
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import Protocol
 
 from auroral.dpc.events import (
@@ -35,12 +35,19 @@ Observer = Callable[[float, str, Event, list[Effect]], None]
 Evaluation = Callable[[str, Evaluate], Evaluated]
 
 
+@lru_cache(maxsize=10_000)
+def _kinds(name: str, *kinds: type) -> int:
+    """The same in every process, whatever hashes of strings are there. Nearly all that happens has happened before."""
+    return zlib.crc32(" ".join([name, *(kind.__name__ for kind in kinds)]).encode())
+
+
 def _told(name: str, event: Event, effects: list[Effect]) -> int:
-    """The same in every process, whatever hashes of strings are there."""
-    found = zlib.crc32(" ".join([name, *(type(one).__name__ for one in (event, *effects))]).encode())
-    for effect in effects:
-        if isinstance(effect, Deliver):
-            found = hash((found, effect.bucket, effect.content.hash, effect.stable))
+    kinds: list[type] = [type(event), *map(type, effects)]
+    found = _kinds(name, *kinds)
+    if Deliver in kinds:
+        for effect in effects:
+            if isinstance(effect, Deliver):
+                found = hash((found, effect.bucket, effect.content.hash, effect.stable))
     return found
 
 
@@ -63,6 +70,8 @@ class World:
     disks: Disks = field(default_factory=Disks)
     watchers: list[Watcher] = field(default_factory=list)
     """Shown every effect."""
+    others: list[Watcher] = field(default_factory=list)
+    """Shown every effect that is not the world's own to carry out: neither messages, nor wakes, nor jobs."""
     observers: list[Observer] = field(default_factory=list)
     """Shown every event with its effects."""
     network: Network = field(init=False)
@@ -136,6 +145,8 @@ class World:
             self.cancelled.add((name, self.lives[name], effect.job))
         else:
             self.disks.carry_out(name, effect)
+            for other in self.others:
+                other(self.now, name, effect)
 
     def _wake(self, name: str, time: float, life: int) -> None:
         if self.wakes.get(name) == time and self.lives.get(name) == life:
