@@ -40,8 +40,10 @@ class Judge:
 
     def least_lossy(self, offers: Mapping[str, Offer]) -> set[str]:
         """Replicas to go on with where the next bucket is lost: where none that may have it is left to wait for."""
+        if not any(self._lacks(offer) for offer in offers.values()):
+            return set()
         reached = {producer: offer for producer, offer in offers.items() if offer != UNREACHED}
-        all_lack = self.may_lose and bool(reached) and all(self._lacks(offer) for offer in reached.values())
+        all_lack = self.may_lose and all(self._lacks(offer) for offer in reached.values())
         if not all_lack or not (self.settings.lost_beyond < UNLIMITED or len(reached) == len(offers)):
             return set()
         least = min(offer.kept_from for offer in reached.values())

@@ -42,10 +42,11 @@ class Monitor:
     def answered(self, peer: str, offers: Mapping[str, Offer]) -> bool:
         """Whether that is news: buckets that come and go are none, as they decide nothing before the next heartbeat."""
         before = self.offers.get(peer, {}) if self.reached(peer) else {}
-        news = before.keys() != offers.keys() or any(_differ(before[s], offer) for s, offer in offers.items())
+        news = before.keys() != offers.keys()
         self.pending[peer] = 0
         self.offers[peer] = offers
         for stream, offer in offers.items():
+            news = news or _differ(before[stream], offer)
             self.frontiers[stream] = max(offer.frontier, self.furthest(stream))
         return news
 
@@ -58,12 +59,12 @@ class Monitor:
         self.pending[peer] = self.settings.pings_unanswered + 1
 
     def reached(self, peer: str) -> bool:
-        return self.pending.get(peer, 0) <= self.settings.pings_unanswered
+        return peer not in self.pending or self.pending[peer] <= self.settings.pings_unanswered
 
     def offer(self, peer: str, stream: str) -> Offer:
-        if not self.reached(peer):
+        if not self.reached(peer) or peer not in self.offers:
             return UNREACHED
-        return self.offers.get(peer, {}).get(stream, UNREACHED)
+        return self.offers[peer].get(stream, UNREACHED)
 
     def of(self, stream: str, producers: Iterable[str]) -> dict[str, Offer]:
         return {producer: self.offer(producer, stream) for producer in producers}

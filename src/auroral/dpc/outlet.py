@@ -228,14 +228,14 @@ class Outlet:
     @property
     def all_heard(self) -> bool:
         """Whether all who may read it have said what they need."""
-        return all(reader in self.needs for reader in self.readers_expected)
+        return {*self.needs}.issuperset(self.readers_expected)
 
     @property
     def lowest_need(self) -> int:
         """The lowest bucket that any replica of any reader may still ask for."""
         if not self.all_heard:
             return self.kept_from
-        return min((self.needs[reader] for reader in self.readers_expected), default=self.frontier)
+        return min([self.needs[reader] for reader in self.readers_expected], default=self.frontier)
 
     def forget(self) -> Iterator[Effect]:
         """What nobody needs any more."""

@@ -91,7 +91,7 @@ class Port:
         """Whether it says that it is further, and nothing comes (D27)."""
         if self.lanes.get(producer, Lane.FRESH) is Lane.FRESH or offer.frontier <= self.frontier:
             return False
-        return now - self.served[producer] > self.settings.bucket + self.settings.detection
+        return now - self.served[producer] > self.settings.silence
 
     def _wanted(self) -> dict[str, Lane]:
         # Only one can say where to begin.
@@ -284,7 +284,7 @@ class Port:
         return state is State.FAILURE or (state is State.STABLE and self._silent(last, now))
 
     def _silent(self, since: float, now: float) -> bool:
-        return now - since > self.settings.bucket + self.settings.detection
+        return now - since > self.settings.silence
 
     def passed(self, bucket: int) -> bool:
         """Whether it has gone on to later buckets, be it without closing this one."""
@@ -299,8 +299,9 @@ class Port:
         return self.first + horizon - 1 if self.first else 0
 
     def forget(self, below: int) -> None:
-        self.opened = {bucket for bucket in self.opened if bucket >= min(below, self.frontier)}
+        below = min(below, self.frontier)
         for kept in (self.stable, self.tentative, self.origin, self.arrived):
-            for bucket in [b for b in kept if b < min(below, self.frontier)]:
+            for bucket in [b for b in kept if b < below]:
                 del kept[bucket]
-        self.lost = {bucket for bucket in self.lost if bucket >= min(below, self.frontier)}
+        for known in (self.opened, self.lost):
+            known -= {bucket for bucket in known if bucket < below}

@@ -6,9 +6,10 @@ that corrects and keeps answering offers both, the fresh lane as if it were in U
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from typing import NamedTuple
 
 from auroral.dpc.states import State
 
@@ -38,13 +39,12 @@ class Row:
     without: frozenset[State]
     action: Action
 
-    def holds(self, curr: State, bck: State | None, others: Iterable[State]) -> bool:
-        there = set(others)
+    def holds(self, curr: State, bck: State | None, others: Collection[State]) -> bool:
         return (
             curr in self.curr
             and bck in self.bck
-            and (self.some is None or self.some in there)
-            and not there & self.without
+            and (self.some is None or self.some in others)
+            and self.without.isdisjoint(others)
         )
 
 
@@ -111,8 +111,7 @@ class Lane(StrEnum):
     BOTH = "both"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Feed:
+class Feed(NamedTuple):
     replica: str
     lane: Lane
 
@@ -198,9 +197,8 @@ def _best(candidates: Mapping[Feed, State], offers: Mapping[str, Offer]) -> Feed
     return min(candidates, key=lambda f: (candidates[f], -offers[f.replica].frontier, f), default=None)
 
 
-def _matching(table: tuple[Row, ...], curr: State, bck: State | None, others: Iterable[State]) -> Row:
-    there = list(others)
+def _matching(table: tuple[Row, ...], curr: State, bck: State | None, others: Collection[State]) -> Row:
     for row in table:
-        if row.holds(curr, bck, there):
+        if row.holds(curr, bck, others):
             return row
-    raise AssertionError(f"no row for Curr {curr}, Bck {bck}, others {there}")
+    raise AssertionError(f"no row for Curr {curr}, Bck {bck}, others {list(others)}")

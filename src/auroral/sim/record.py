@@ -10,7 +10,19 @@ from typing import NamedTuple
 from auroral.dpc import outlet as dpc
 from auroral.dpc.client import Client
 from auroral.dpc.coverage import Coverage
-from auroral.dpc.events import Deliver, Effect, Evaluate, Evaluated, Event, Failed, Interrupt, Miss, Report, Send
+from auroral.dpc.events import (
+    Deliver,
+    Effect,
+    Evaluate,
+    Evaluated,
+    Event,
+    Failed,
+    Interrupt,
+    Miss,
+    Report,
+    Send,
+    WakeAt,
+)
 from auroral.dpc.replica import Replica
 from auroral.dpc.source import Source
 from auroral.dpc.values import LOST, Content, Pong, Tentative
@@ -186,6 +198,9 @@ class Recorder:
                 self._given(now, core, effect.message)
             elif self.came_back and isinstance(effect.message, Pong):
                 self._spoke(now, core)
+        elif isinstance(effect, WakeAt):
+            # Most of what else there is.
+            pass
         elif isinstance(effect, Deliver):
             one = Delivery(now, effect.bucket, effect.content, effect.stable)
             self.run.deliveries.setdefault(effect.stream, []).append(one)
