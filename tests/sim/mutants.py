@@ -110,7 +110,7 @@ MUTANTS = {
         "case Failed(number, reason):\n                if (job := self.jobs.running.get(number)) is not None:",
         1,
     ),
-    "a source never truncates": Mutant("source.py", "yield from self.outlet.forget()", "yield from ()", 0),
+    "a source never truncates": Mutant("source.py", "effects += outlet.forget()", "effects += ()", 0),
     "a subscription begins one too high": Mutant(
         "port.py",
         "position = None if self.resuming else self.frontier",

@@ -64,7 +64,8 @@ def _too_far(port: Port, bucket: int) -> bool:
 def strangers(sender: str, message: Ping | Pong, known: Iterable[str]) -> list[Report]:
     """Streams of a heartbeat that are left out."""
     named = {*message.acks, *message.numbers} if isinstance(message, Ping) else {*message.unknown}
-    return [_refused(sender, stream, "it is not known here") for stream in sorted(named.difference(known))]
+    unknown = named.difference(known)
+    return [_refused(sender, stream, "it is not known here") for stream in sorted(unknown)] if unknown else []
 
 
 def _refused(sender: str, stream: str, why: str) -> Report:

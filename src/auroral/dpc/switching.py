@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import NamedTuple
 
+from auroral.dpc.immutable import immutable
 from auroral.dpc.states import State
 
 STABLE, UP_FAILURE, STABILIZATION, FAILURE = State
@@ -116,7 +117,7 @@ class Feed(NamedTuple):
     lane: Lane
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Offer:
     """What a replica says of a stream: its state, whether it keeps answering while it corrects, and the stable buckets that it has."""
 
@@ -126,7 +127,7 @@ class Offer:
     kept_from: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Choice:
     curr: Feed | None
     bck: Feed | None

@@ -93,11 +93,12 @@ class World:
         heapq.heappush(self._heap, (time if time > self.now else self.now, self._count, action))
 
     def run(self, until: float) -> None:
-        while self._heap and self._heap[0][0] <= until:
-            self.now, _, action = heapq.heappop(self._heap)
-            self.network.now = self.now
+        heap, network = self._heap, self.network
+        while heap and heap[0][0] <= until:
+            self.now, _, action = heapq.heappop(heap)
+            network.now = self.now
             action()
-        self.now = self.network.now = until
+        self.now = network.now = until
 
     # Cores
 
@@ -123,10 +124,11 @@ class World:
         if core is None:
             return
         self.events += 1
-        effects = core.handle(event, self.now)
-        self.digest = hash((self.digest, self.now, _told(name, event, effects)))
+        now = self.now
+        effects = core.handle(event, now)
+        self.digest = hash((self.digest, now, _told(name, event, effects)))
         for observer in self.observers:
-            observer(self.now, name, event, effects)
+            observer(now, name, event, effects)
         for effect in effects:
             self._carry_out(name, effect)
 
