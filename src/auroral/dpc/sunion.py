@@ -82,20 +82,28 @@ class SUnion:
         if begin < end:
             plan = self.versions.plan
             end = min(end, begin + MOST_BUCKETS, self.outlet.room, plan.limit, plan.end(begin))
-            end = next((bucket for bucket in range(begin, end) if self._lost(bucket)), end)
+            if self._lossy:
+                end = next((bucket for bucket in range(begin, end) if self._lost(bucket)), end)
         return begin, end
 
     @property
     def gives_up(self) -> bool:
         """D71: whether the next bucket will never be made stable: part of what it is computed from is lost, or must be."""
-        if self._lost(self.outlet.frontier):
+        if self._lossy and self._lost(self.outlet.frontier):
             return True
         ahead = max([port.furthest for port in self.ports.values()]) - self.outlet.frontier
         return ahead > self.settings.lost_beyond and not self.can_be_stable
 
     def _lost(self, bucket: int) -> bool:
-        lossy = [(name, port.lost) for name, port in self.ports.items() if port.lost]
-        return any(not lost.isdisjoint(range(self.reads_from(name, bucket), bucket + 1)) for name, lost in lossy)
+        return any(
+            not port.lost.isdisjoint(range(self.reads_from(name, bucket), bucket + 1))
+            for name, port in self._lossy.items()
+        )
+
+    @property
+    def _lossy(self) -> dict[str, Port]:
+        """Inputs that lack something for good: mostly none."""
+        return {name: port for name, port in self.ports.items() if port.lost}
 
     @property
     def can_be_stable(self) -> bool:

@@ -166,12 +166,12 @@ def choose(
         others = {feed: state for feed, state in states.items() if feed not in (curr, bck)}
         row = _matching(table, states[curr], None if bck is None else states[bck], others.values())
         used.append(row.number)
+        if row.action is Action.STAY:
+            return Choice(curr, bck, tuple(used))
+        if row.action is Action.STAY_ALONE:
+            return Choice(curr, None, tuple(used))
         candidates = {feed: state for feed, state in others.items() if state is row.some}
         match row.action:
-            case Action.STAY:
-                return Choice(curr, bck, tuple(used))
-            case Action.STAY_ALONE:
-                return Choice(curr, None, tuple(used))
             case Action.CURR:
                 curr = _best(candidates, offers)
             case Action.BCK:

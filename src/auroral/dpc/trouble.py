@@ -48,4 +48,6 @@ class Trouble:
         return {stream: one for stream, one in wanted.items() if stream not in ill}
 
     def next_try(self, now: float) -> float:
+        if not self.outputs:
+            return float("inf")
         return min([one.again_at for one in self.outputs.values() if one.again_at > now], default=float("inf"))

@@ -7,7 +7,7 @@ import random
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cache, partial
 from typing import Protocol
 
 from auroral.dpc.events import (
@@ -35,7 +35,7 @@ Observer = Callable[[float, str, Event, list[Effect]], None]
 Evaluation = Callable[[str, Evaluate], Evaluated]
 
 
-@lru_cache(maxsize=10_000)
+@cache
 def _kinds(name: str, *kinds: type) -> int:
     """The same in every process, whatever hashes of strings are there. Nearly all that happens has happened before."""
     return zlib.crc32(" ".join([name, *(kind.__name__ for kind in kinds)]).encode())
