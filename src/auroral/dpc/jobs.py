@@ -98,10 +98,12 @@ class Jobs:
                 del self.running[number]
                 yield Cancel(number)
 
-    def start_tentative(self, now: float) -> Iterator[Effect]:
+    def start_tentative(self, deadlines: Mapping[str, Mapping[int, float]], now: float) -> Iterator[Effect]:
+        """`deadlines`: of new buckets, by output."""
         if any(job.tentative for job in self.running.values()):
             return
-        found = {stream: union.tentative_range(now) for stream, union in self.unions.items() if union.begun}
+        begun = {stream: union for stream, union in self.unions.items() if union.begun}
+        found = {stream: union.tentative_range(now, deadlines[stream]) for stream, union in begun.items()}
         due = self.trouble[True].to_try({s: buckets for s, buckets in found.items() if buckets is not None}, now)
         if due:
             # One job for all outputs that are due: none waits for the jobs of the others, which its deadline does not know of.

@@ -72,7 +72,7 @@ class Port:
 
     def switch(self, offers: Mapping[str, Offer], now: float) -> Iterator[Effect]:
         """Read from the replicas that the table says."""
-        stalled = {producer for producer, offer in offers.items() if self._stalled(producer, offer, now)}
+        stalled = {producer for producer in self.lanes if self._stalled(producer, offers[producer], now)}
         judge = Judge(self.settings, None if self.resuming else self.frontier, self.may_lose)
         lossy = judge.least_lossy(offers)
         offers = judge.judged(offers, stalled, lossy)
@@ -89,7 +89,7 @@ class Port:
 
     def _stalled(self, producer: str, offer: Offer, now: float) -> bool:
         """Whether it says that it is further, and nothing comes (D27)."""
-        if self.lanes.get(producer, Lane.FRESH) is Lane.FRESH or offer.frontier <= self.frontier:
+        if self.lanes[producer] is Lane.FRESH or offer.frontier <= self.frontier:
             return False
         return now - self.served[producer] > self.settings.silence
 

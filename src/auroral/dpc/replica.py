@@ -156,8 +156,8 @@ class Replica:
         return effects
 
     def _answered(self, sender: str, pong: Pong, now: float) -> list[Effect]:
-        effects: list[Effect] = [*strangers(sender, pong, self.ports)]
         self.news |= self.monitor.answered(sender, pong.offers)
+        effects: list[Effect] = [*strangers(sender, pong, self.ports)] if pong.unknown else []
         for stream, number in pong.unknown.items():
             if stream in self.ports:
                 effects += self.ports[stream].renew(sender, number, now)
@@ -276,16 +276,19 @@ class Replica:
         effects += self._give_up(now)
         effects += self.turns.take(now)
         effects += self.jobs.start_stable(partial(self.turns.may_begin, now=now), now)
-        effects += self.jobs.start_tentative(now)
-        deadlines = [union.next_deadline(now) for union in self.unions.values()]
-        effects.append(WakeAt(min(self.monitor.next_at, self.jobs.next_try(now), *deadlines)))
+        deadlines = {stream: union.deadlines() for stream, union in self.unions.items()}
+        effects += self.jobs.start_tentative(deadlines, now)
+        coming = [time for times in deadlines.values() for time in times.values() if time > now]
+        effects.append(WakeAt(min(self.monitor.next_at, self.jobs.next_try(now), *coming)))
         return effects
 
     def _ping(self, peers: tuple[str, ...]) -> Iterator[Effect]:
         acks: dict[str, dict[str, Ack]] = defaultdict(dict)
         numbers: dict[str, dict[str, int]] = defaultdict(dict)
+        starts = {stream: self._restarts_from(union) for stream, union in self.unions.items()}
+        reserves = {stream: union.outlet.reserve + union.own_time for stream, union in self.unions.items()}
         for name, port in self.ports.items():
-            ack = None if port.resuming else self._ack(name)
+            ack = None if port.resuming else self._ack(name, starts, reserves)
             for producer in port.producers:
                 if ack is not None:
                     acks[producer][name] = ack
@@ -299,12 +302,13 @@ class Replica:
             job = self.usual_job.highest if same else 0.0
             yield Send(peer, Ping(acks[peer], numbers[peer], earlier, job))
 
-    def _ack(self, name: str) -> Ack:
-        using = [union for union in self.unions.values() if name in union.ports]
+    def _ack(self, name: str, starts: Mapping[str, int], reserves: Mapping[str, float]) -> Ack:
+        """By output: what it must compute again if all is lost, and the time that it and those behind it take."""
+        using = {stream: union for stream, union in self.unions.items() if name in union.ports}
         # An input that no output reads is not held up.
         unread = self.ports[name].frontier
-        need = min([union.reads_from(name, self._restarts_from(union)) for union in using], default=unread)
-        reserve = max([u.outlet.reserve + u.own_time for u in using], default=0.0) + self.settings.hop
+        need = min([union.reads_from(name, starts[stream]) for stream, union in using.items()], default=unread)
+        reserve = max([reserves[stream] for stream in using], default=0.0) + self.settings.hop
         return Ack(need, reserve)
 
     def _restarts_from(self, union: SUnion) -> int:

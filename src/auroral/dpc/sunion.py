@@ -121,9 +121,8 @@ class SUnion:
 
     # Tentative
 
-    def tentative_range(self, now: float) -> tuple[int, int] | None:
+    def tentative_range(self, now: float, deadlines: Mapping[int, float]) -> tuple[int, int] | None:
         """The next buckets that must not be waited for any longer, if there are any: one job for all that follow one another."""
-        deadlines = self._deadlines()
         if not deadlines:
             return None
         policy, final = self._policy(now), self.stable_range[1]
@@ -148,7 +147,7 @@ class SUnion:
         return not self.blocked(bucket) and self.allowed(bucket)
 
     def next_deadline(self, now: float) -> float:
-        return min([time for time in self._deadlines().values() if time > now], default=float("inf"))
+        return min([time for time in self.deadlines().values() if time > now], default=float("inf"))
 
     def held(self, ready_at: float, now: float) -> float:
         """How much later than usual it is."""
@@ -231,7 +230,7 @@ class SUnion:
             port.failed(self.monitor, now) and port.state(self.monitor) is State.STABLE and port.passed(bucket)
         )
 
-    def _deadlines(self) -> dict[int, float]:
+    def deadlines(self) -> dict[int, float]:
         """Of new buckets, in their order. D45: without a bound nothing is ever tentative.
 
         The bound holds at any depth: what this node and those behind it need for their own work is set aside; and the time to read from

@@ -348,12 +348,14 @@ def _add(moment: Moment, name: str, core: object) -> None:
     if isinstance(core, Source):
         moment.outlets[name, core.stream] = _outlet(core.outlet)
     elif isinstance(core, Replica):
+        starts = {}
         for stream, union in core.unions.items():
+            starts[stream] = min(union.restarts_from, union.outlet.kept_from)
             moment.outlets[name, stream] = _outlet(union.outlet)
         for stream, port in core.ports.items():
-            using = [union for union in core.unions.values() if stream in union.spec.reads]
-            needed = min(_back(u.outlet.frontier, u.spec.reads[stream]) for u in using)
-            wanted = min(_back(min(u.restarts_from, u.outlet.kept_from), u.spec.reads[stream]) for u in using)
+            using = [(output, union) for output, union in core.unions.items() if stream in union.spec.reads]
+            needed = min([_back(union.outlet.frontier, union.spec.reads[stream]) for _, union in using])
+            wanted = min([_back(starts[output], union.spec.reads[stream]) for output, union in using])
             if not port.resuming:
                 lowest = min(port.stable, default=port.frontier)
                 moment.ports[name, stream] = Port(port.frontier, lowest, needed, wanted)
