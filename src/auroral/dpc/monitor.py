@@ -62,9 +62,8 @@ class Monitor:
         return peer not in self.pending or self.pending[peer] <= self.settings.pings_unanswered
 
     def offer(self, peer: str, stream: str) -> Offer:
-        if not self.reached(peer) or peer not in self.offers:
-            return UNREACHED
-        return self.offers[peer].get(stream, UNREACHED)
+        offers = self.offers.get(peer)
+        return offers.get(stream, UNREACHED) if offers is not None and self.reached(peer) else UNREACHED
 
     def of(self, stream: str, producers: Iterable[str]) -> dict[str, Offer]:
         return {producer: self.offer(producer, stream) for producer in producers}

@@ -56,6 +56,8 @@ class Outlet:
     readers: dict[str, Reader] = field(default_factory=dict)
     needs: dict[str, int] = field(default_factory=dict)
     reserves: dict[str, float] = field(default_factory=dict)
+    reserve: float = 0.0
+    """The highest of them: the time that is needed from here to the last outputs."""
 
     # Readers
 
@@ -92,6 +94,7 @@ class Outlet:
         for known in (self.readers, self.needs, self.reserves):
             for gone in [reader for reader in known if reader not in readers]:
                 del known[gone]
+        self._find_reserve()
 
     def unsubscribe(self, sender: str, message: Unsubscribe) -> None:
         if sender in self.readers and self.readers[sender].number == message.number:
@@ -213,12 +216,13 @@ class Outlet:
             return
         # Messages of an earlier life of the reader may come late, but a need never goes back.
         self.needs[sender] = max(message.need, self.needs.get(sender, 0))
-        self.reserves[sender] = message.reserve
+        if self.reserves.get(sender) != message.reserve:
+            self.reserves[sender] = message.reserve
+            self._find_reserve()
 
-    @property
-    def reserve(self) -> float:
-        """The time that is needed from here to the last outputs."""
-        return max(self.reserves.values(), default=0.0)
+    def _find_reserve(self) -> None:
+        """Asked for far more often than it changes."""
+        self.reserve = max(self.reserves.values(), default=0.0)
 
     @property
     def ever_stable(self) -> int:

@@ -15,7 +15,6 @@ from auroral.dpc.events import (
     Effect,
     Evaluate,
     Evaluated,
-    Event,
     Failed,
     Interrupt,
     Miss,
@@ -183,7 +182,7 @@ class Recorder:
         self.run.stage.seen = self.after
         self.run.stage.came = self._came
         self.run.stage.world.watchers.append(self.watch)
-        self.run.stage.world.observers.append(self._ended)
+        self.run.stage.world.ends.append(self._ended)
         self.run.stage.world.at(0.0, self._look_again)
 
     def _look_again(self) -> None:
@@ -215,12 +214,11 @@ class Recorder:
         elif isinstance(effect, Report):
             self.run.reports.append((now, core, effect))
 
-    def _ended(self, now: float, core: str, event: Event, effects: list[Effect]) -> None:
-        if isinstance(event, (Evaluated, Failed)):
-            job = self.jobs.pop((core, self._life(core), event.job), None)
-            if job is not None and isinstance(event, Failed):
-                # The same buckets will be read again.
-                self._unread(core, job)
+    def _ended(self, core: str, ended: Evaluated | Failed) -> None:
+        job = self.jobs.pop((core, self._life(core), ended.job), None)
+        if job is not None and isinstance(ended, Failed):
+            # The same buckets will be read again.
+            self._unread(core, job)
 
     def _unread(self, core: str, job: Evaluate) -> None:
         for (name, life, stream, _), read in self.run.read.items():
