@@ -243,7 +243,7 @@ class Outlet:
 
     def forget(self) -> Iterator[Effect]:
         """What nobody needs any more."""
-        yield from self._drop(min(self.lowest_need, self.frontier))
+        return self._drop(min(self.lowest_need, self.frontier))
 
     def _lose(self, count: int) -> Iterator[Effect]:
         """D71: the oldest, though somebody may need them."""

@@ -43,6 +43,8 @@ class Port:
     """The first bucket that was never stable here, nor any behind it."""
     first: int = 0
     """The first bucket that was ever here."""
+    forgotten: int = 0
+    """Nothing before this bucket is held any more: what comes is never before the frontier."""
     stable: dict[int, Content] = field(default_factory=dict)
     lost: set[int] = field(default_factory=set)
     """Those of the stable buckets that are in a gap."""
@@ -160,6 +162,7 @@ class Port:
         """Nothing before this bucket is asked for."""
         self.resuming = False
         self.first = self.frontier = bucket
+        self.forgotten = 0
 
     def resume(self) -> None:
         """From nothing, where it will be told to begin."""
@@ -275,16 +278,13 @@ class Port:
 
     def failed(self, monitor: Monitor, now: float) -> bool:
         """Whether stable buckets have stopped coming: silence, or no replica that is stable (D27)."""
-        return self._silent(self.heard, now) or self.state(monitor) is not State.STABLE
+        return now - self.heard > self.settings.silence or self.state(monitor) is not State.STABLE
 
     def cut_off(self, monitor: Monitor, now: float) -> bool:
         """Whether nothing is to be expected of it for now, not even tentative buckets."""
         state = self.state(monitor)
         last = max(self.heard, self.opened_at)
-        return state is State.FAILURE or (state is State.STABLE and self._silent(last, now))
-
-    def _silent(self, since: float, now: float) -> bool:
-        return now - since > self.settings.silence
+        return state is State.FAILURE or (state is State.STABLE and now - last > self.settings.silence)
 
     def passed(self, bucket: int) -> bool:
         """Whether it has gone on to later buckets, be it without closing this one."""
@@ -292,7 +292,8 @@ class Port:
 
     def state(self, monitor: Monitor) -> State:
         """Of the replica that is read from."""
-        return State.FAILURE if self.curr is None else monitor.offer(self.curr.replica, self.stream).state
+        curr = self.curr
+        return State.FAILURE if curr is None else monitor.offer(curr.replica, self.stream).state
 
     def reaches_back(self, horizon: int) -> int:
         """The first bucket that can be computed from what ever came here."""
@@ -300,6 +301,9 @@ class Port:
 
     def forget(self, below: int) -> None:
         below = min(below, self.frontier)
+        if below <= self.forgotten:
+            return
+        self.forgotten = below
         for kept in (self.stable, self.tentative, self.origin, self.arrived):
             for bucket in [b for b in kept if b < below]:
                 del kept[bucket]
