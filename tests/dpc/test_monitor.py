@@ -70,3 +70,19 @@ def test_who_was_lost_is_reached_again_when_it_answers():
     monitor.lost("a")
     assert not monitor.reached("a")
     assert monitor.answered("a", {"s": STABLE}) and monitor.reached("a")
+
+
+def test_what_one_said_that_is_not_reached_any_more_does_not_count_but_that_it_spoke_does():
+    monitor = Monitor(("a", "b"), Settings(bucket=0.1, bound=3))
+    for peer in "ab":
+        monitor.answered(peer, {"s": STABLE})
+    monitor.lost("a")
+    for tick in range(4):
+        assert monitor.offer("b", "s") == STABLE
+        monitor.due(tick * 0.1)
+    assert [monitor.offer(peer, "s") for peer in "ab"] == [UNREACHED, UNREACHED]
+    assert monitor.heard == {"a", "b"}
+    monitor.answered("b", {"s": STABLE})
+    assert monitor.of("s", "ab") == {"a": UNREACHED, "b": STABLE}
+    monitor.rewire(("b",))
+    assert monitor.heard == {"b"}

@@ -212,11 +212,11 @@ def test_a_wiring_that_cannot_be_is_refused():
 
 def test_what_one_that_is_gone_says_late_does_not_count():
     found = Outlet("s", ("a", "b"), SETTINGS)
-    for name in "ab":
-        found.acknowledged(name, Ack(3, 2.0))
+    for name, reserve in (("a", 5.0), ("b", 2.0)):
+        found.acknowledged(name, Ack(3, reserve))
     found.rewire(("b",))
     found.acknowledged("a", Ack(4, 2.5))
-    assert (found.needs, found.reserves) == ({"b": 3}, {"b": 2.0})
+    assert (found.needs, found.reserves, found.reserve) == ({"b": 3}, {"b": 2.0}, 2.0)
 
 
 def test_the_first_layout_is_told_too():

@@ -353,3 +353,15 @@ def test_what_was_tentative_and_is_stable_by_now_is_not_spoken_of():
     all_of(found.take_tentative("a", tentative(1, 21), 1.2))
     (effect,) = found.renew("a", 2, 1.3)
     assert effect == Send("a", Subscribe("s", 3, Lane.BOTH, 1, True))
+
+
+def test_one_that_begins_again_further_back_forgets_what_it_has_from_there_on():
+    found = port()
+    all_of(found.take_stable(stable(0, 10, 11, 12, 13, 14), 1.0))
+    found.forget(4)
+    assert set(found.stable) == {4}
+    found.resume()
+    found.start_at(1)
+    all_of(found.take_stable(stable(1, 11, 12, 13), 2.0))
+    found.forget(3)
+    assert set(found.stable) == set(found.origin) == set(found.arrived) == {3}

@@ -48,7 +48,7 @@ def test_who_can_stay_fresh_begins_at_once():
 def test_who_cannot_asks_for_a_turn_and_gives_it_back():
     """The bound has no room for a job, a message and what those behind it take."""
     found = correcting(2.75)
-    assert not found.turns.fresh and not found.offer("o", 0.0).fresh
+    assert not found.turns.fresh and not found.offers(0.0)["o"].fresh
     effects = given(found)
     assert (jobs(effects), said(effects)) == ([], [Send("q2", Ask(1, 5.0))])
     (job,) = jobs(found.handle(Received("q2", Grant(1)), 0.6))

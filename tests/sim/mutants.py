@@ -54,8 +54,8 @@ MUTANTS = {
     ),
     "final before all inputs are": Mutant(
         "sunion.py",
-        "end = min(most, *(port.frontier for port in self.ports.values()))",
-        "end = min(most, max(port.frontier for port in self.ports.values()))",
+        "end = min([port.frontier for port in self.ports.values()])",
+        "end = max([port.frontier for port in self.ports.values()])",
         0,
     ),
     "a horizon one too short": Mutant(
@@ -72,7 +72,7 @@ MUTANTS = {
     ),
     "every output is said to be stable": Mutant(
         "sunion.py",
-        "failed = {name for name, port in self.ports.items() if self._failed(port, now)}",
+        "failed = [name for name, port in self.ports.items() if port.failed(self.monitor, now)]",
         "return State.STABLE",
         5,
     ),
@@ -110,7 +110,7 @@ MUTANTS = {
         "case Failed(number, reason):\n                if (job := self.jobs.running.get(number)) is not None:",
         1,
     ),
-    "a source never truncates": Mutant("source.py", "yield from self.outlet.forget()", "yield from ()", 0),
+    "a source never truncates": Mutant("source.py", "effects += outlet.forget()", "effects += ()", 0),
     "a subscription begins one too high": Mutant(
         "port.py",
         "position = None if self.resuming else self.frontier",

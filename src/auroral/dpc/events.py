@@ -7,14 +7,15 @@ connection reach the life of a core that the connection was opened with, in the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from auroral.dpc.immutable import immutable
 from auroral.dpc.layout import Layout
 from auroral.dpc.values import Content, Message, Snapshot
 from auroral.dpc.versions import NO_CHANGE, Plan
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Kept:
     """Stable buckets of a stream, one after the other, from `begin` on. A client's position is one without contents."""
 
@@ -24,7 +25,7 @@ class Kept:
     """As in `Keep`; empty where it was not written down."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Started:
     """The core begins to live, with what was kept of its earlier lives, by stream: a source's log, outputs of a replica that were
     written to disk, the first bucket that a client was not given stable."""
@@ -39,25 +40,25 @@ class Started:
     """What a catalog knew of who there is, and what of them."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Woken:
     """A time that the core asked to be woken at has come."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Received:
     sender: str
     message: Message
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Disconnected:
     """The connection to a peer broke: what was sent last may not have come."""
 
     peer: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Evaluated:
     """A job ended: for each output, the contents of its buckets from the job's first on."""
 
@@ -67,7 +68,7 @@ class Evaluated:
     """Of each fold, behind the last bucket."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Failed:
     """A job came to nothing."""
 
@@ -75,7 +76,7 @@ class Failed:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Logged:
     """A source has logged a bucket, or a part of one that is still open."""
 
@@ -84,14 +85,14 @@ class Logged:
     closed: bool
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Propose:
     """Somebody wants another version of a query."""
 
     query: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class MoveTo:
     """Somebody wants a replica of a query to be elsewhere: `comes` is to take the place of `leaves`."""
 
@@ -100,7 +101,7 @@ class MoveTo:
     comes: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class GiveUp:
     """The move or change that is under way is not wanted any more. In vain once the old replica is not read any more, and once it is
     decided which bucket the new version begins with."""
@@ -109,20 +110,20 @@ class GiveUp:
 Event = Started | Woken | Received | Disconnected | Evaluated | Failed | Logged | Propose | MoveTo | GiveUp
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Send:
     to: str
     message: Message
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class WakeAt:
     """Takes the place of the time that was asked for before."""
 
     time: float
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Evaluate:
     """Evaluate `outputs` for buckets [begin, end). `view` gives the contents to read of each input, by bucket; what is missing
     there counts as missing, not as empty."""
@@ -139,14 +140,14 @@ class Evaluate:
     """What each fold begins with: at or before `begin`. What lies between is folded too, without output."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Cancel:
     """The job is not needed any more; its result may come all the same."""
 
     job: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Keep:
     """To disk, where there is one: the next stable buckets of an output. If they do not follow what was kept before, they take its
     place."""
@@ -159,14 +160,14 @@ class Keep:
     last life wrote down just now. So the clock of whoever runs a core goes on between its lives."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class KeepPlan:
     """To disk, or to the catalog, before what follows is sent."""
 
     plan: Plan
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Changed:
     """To whoever wanted it: the version of the query holds from this bucket on."""
 
@@ -175,7 +176,7 @@ class Changed:
     at: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class KeepLayout:
     """To the catalog, before what follows is sent. Replicas that it says are running, and do not, are started with what it says of whom
     they talk to, recovering; others are stopped."""
@@ -183,14 +184,14 @@ class KeepLayout:
     layout: Layout
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Moved:
     """To whoever wanted it: the query runs where it was to go, by the layout of this number."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class SaveState:
     """To disk, where there is one: a snapshot of a fold's stable state."""
 
@@ -198,7 +199,7 @@ class SaveState:
     snapshot: Snapshot
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class DropStates:
     """Snapshots before this bucket are not needed any more."""
 
@@ -206,7 +207,7 @@ class DropStates:
     below: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Truncate:
     """Buckets of the stream before this one are not needed any more."""
 
@@ -214,7 +215,7 @@ class Truncate:
     below: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Deliver:
     """To the client: a version of a bucket, replacing earlier ones of it."""
 
@@ -224,7 +225,7 @@ class Deliver:
     stable: bool
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Miss:
     """To the client: buckets [begin, end) are lost for good. Tentative versions of them that were delivered are all that there will be."""
 
@@ -233,14 +234,14 @@ class Miss:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Interrupt:
     """To the client: another failure ended the corrections of the stream; what is tentative from now on is of that one (D56)."""
 
     stream: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Pause:
     """To whoever fills the log of a source: take nothing in, or, not `paused`, go on."""
 
@@ -248,7 +249,7 @@ class Pause:
     paused: bool
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Report:
     """Something that people should know of, counted by its kind."""
 

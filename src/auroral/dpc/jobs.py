@@ -72,9 +72,10 @@ class Jobs:
         """The next buckets of all outputs that can be made final by the same job."""
         if self.being_made_stable:
             return
-        able = {s: union for s, union in self.unions.items() if union.begun and union.can_be_stable}
-        ready = {stream: union.stable_range for stream, union in able.items() if may_begin(union)}
-        ready = self.trouble[False].to_try(ready, now)
+        able = {stream: union.stable_range for stream, union in self.unions.items() if union.begun}
+        ready = self.trouble[False].to_try(
+            {s: (begin, end) for s, (begin, end) in able.items() if begin < end and may_begin(self.unions[s])}, now
+        )
         if not ready:
             return
         # D63: one that has much to correct holds up the others by a job at most.
@@ -88,7 +89,7 @@ class Jobs:
         yield self._evaluate(dict.fromkeys(streams, (begin, end)), False, now)
 
     def next_try(self, now: float) -> float:
-        return min(kind.next_try(now) for kind in self.trouble)
+        return min([kind.next_try(now) for kind in self.trouble])
 
     def cancel_guesses(self) -> Iterator[Effect]:
         """What has become final need not be guessed any more."""
@@ -97,12 +98,13 @@ class Jobs:
                 del self.running[number]
                 yield Cancel(number)
 
-    def start_tentative(self, now: float) -> Iterator[Effect]:
+    def start_tentative(self, deadlines: Mapping[str, Mapping[int, float]], now: float) -> Iterator[Effect]:
+        """`deadlines`: of new buckets, by output."""
         if any(job.tentative for job in self.running.values()):
             return
         begun = {stream: union for stream, union in self.unions.items() if union.begun}
-        due = {stream: found for stream, union in begun.items() if (found := union.tentative_range(now)) is not None}
-        due = self.trouble[True].to_try(due, now)
+        found = {stream: union.tentative_range(now, deadlines[stream]) for stream, union in begun.items()}
+        due = self.trouble[True].to_try({s: buckets for s, buckets in found.items() if buckets is not None}, now)
         if due:
             # One job for all outputs that are due: none waits for the jobs of the others, which its deadline does not know of.
             earliest = min(begin for begin, _ in due.values())

@@ -21,7 +21,7 @@ class Judge:
 
     def judged(self, offers: Mapping[str, Offer], stalled: Collection[str], lossy: Collection[str]) -> dict[str, Offer]:
         """One that does not have the next bucket any more, or does not send it, is of no use."""
-        useless = {*stalled, *(p for p, offer in offers.items() if self._lacks(offer) and p not in lossy)}
+        useless = {*stalled, *self._lacking(offers).difference(lossy)}
         return {
             producer: replace(offer, state=State.FAILURE) if producer in useless else self._worth(offer)
             for producer, offer in offers.items()
@@ -40,12 +40,17 @@ class Judge:
 
     def least_lossy(self, offers: Mapping[str, Offer]) -> set[str]:
         """Replicas to go on with where the next bucket is lost: where none that may have it is left to wait for."""
+        lacking = self._lacking(offers)
+        if not lacking or not self.may_lose:
+            return set()
         reached = {producer: offer for producer, offer in offers.items() if offer != UNREACHED}
-        all_lack = self.may_lose and bool(reached) and all(self._lacks(offer) for offer in reached.values())
-        if not all_lack or not (self.settings.lost_beyond < UNLIMITED or len(reached) == len(offers)):
+        if len(lacking) < len(reached) or not (self.settings.lost_beyond < UNLIMITED or len(reached) == len(offers)):
             return set()
         least = min(offer.kept_from for offer in reached.values())
         return {producer for producer, offer in reached.items() if offer.kept_from == least}
 
-    def _lacks(self, offer: Offer) -> bool:
-        return self.position is not None and offer.kept_from > self.position
+    def _lacking(self, offers: Mapping[str, Offer]) -> set[str]:
+        """Replicas that do not have the next bucket any more."""
+        if self.position is None:
+            return set()
+        return {producer for producer, offer in offers.items() if offer.kept_from > self.position}

@@ -18,6 +18,9 @@ class Monitor:
     settings: Settings
     pending: dict[str, int] = field(default_factory=dict)
     offers: dict[str, Mapping[str, Offer]] = field(default_factory=dict)
+    """What those that are reached said last."""
+    heard: set[str] = field(default_factory=set)
+    """Those that ever said something."""
     frontiers: dict[str, int] = field(default_factory=dict)
     next_at: float = float("-inf")
 
@@ -29,6 +32,7 @@ class Monitor:
         for gone in [peer for peer in self.pending if peer not in peers]:
             del self.pending[gone]
             self.offers.pop(gone, None)
+            self.heard.discard(gone)
 
     def due(self, now: float) -> tuple[str, ...]:
         """Whom to ask now. One that failed is asked on, or it could never be found again (the thesis' loop gives up)."""
@@ -36,16 +40,18 @@ class Monitor:
             return ()
         self.next_at = now + self.settings.ping_every
         for peer in self.peers:
-            self.pending[peer] = self.pending.get(peer, 0) + 1
+            self._wait(peer, self.pending.get(peer, 0) + 1)
         return self.peers
 
     def answered(self, peer: str, offers: Mapping[str, Offer]) -> bool:
         """Whether that is news: buckets that come and go are none, as they decide nothing before the next heartbeat."""
-        before = self.offers.get(peer, {}) if self.reached(peer) else {}
-        news = before.keys() != offers.keys() or any(_differ(before[s], offer) for s, offer in offers.items())
+        before = self.offers.get(peer, {})
+        news = before.keys() != offers.keys()
         self.pending[peer] = 0
         self.offers[peer] = offers
+        self.heard.add(peer)
         for stream, offer in offers.items():
+            news = news or _differ(before[stream], offer)
             self.frontiers[stream] = max(offer.frontier, self.furthest(stream))
         return news
 
@@ -55,15 +61,19 @@ class Monitor:
 
     def lost(self, peer: str) -> None:
         """The connection broke: not to be waited for."""
-        self.pending[peer] = self.settings.pings_unanswered + 1
+        self._wait(peer, self.settings.pings_unanswered + 1)
+
+    def _wait(self, peer: str, pings: int) -> None:
+        self.pending[peer] = pings
+        if pings > self.settings.pings_unanswered:
+            self.offers.pop(peer, None)
 
     def reached(self, peer: str) -> bool:
         return self.pending.get(peer, 0) <= self.settings.pings_unanswered
 
     def offer(self, peer: str, stream: str) -> Offer:
-        if not self.reached(peer):
-            return UNREACHED
-        return self.offers.get(peer, {}).get(stream, UNREACHED)
+        offers = self.offers.get(peer)
+        return UNREACHED if offers is None else offers.get(stream, UNREACHED)
 
     def of(self, stream: str, producers: Iterable[str]) -> dict[str, Offer]:
         return {producer: self.offer(producer, stream) for producer in producers}

@@ -56,6 +56,8 @@ class Outlet:
     readers: dict[str, Reader] = field(default_factory=dict)
     needs: dict[str, int] = field(default_factory=dict)
     reserves: dict[str, float] = field(default_factory=dict)
+    reserve: float = 0.0
+    """The highest of them: the time that is needed from here to the last outputs."""
 
     # Readers
 
@@ -92,6 +94,7 @@ class Outlet:
         for known in (self.readers, self.needs, self.reserves):
             for gone in [reader for reader in known if reader not in readers]:
                 del known[gone]
+        self._find_reserve()
 
     def unsubscribe(self, sender: str, message: Unsubscribe) -> None:
         if sender in self.readers and self.readers[sender].number == message.number:
@@ -214,12 +217,13 @@ class Outlet:
             return
         # Messages of an earlier life of the reader may come late, but a need never goes back.
         self.needs[sender] = max(message.need, self.needs.get(sender, 0))
-        self.reserves[sender] = message.reserve
+        if self.reserves.get(sender) != message.reserve:
+            self.reserves[sender] = message.reserve
+            self._find_reserve()
 
-    @property
-    def reserve(self) -> float:
-        """The time that is needed from here to the last outputs."""
-        return max(self.reserves.values(), default=0.0)
+    def _find_reserve(self) -> None:
+        """Asked for far more often than it changes."""
+        self.reserve = max(self.reserves.values(), default=0.0)
 
     @property
     def ever_stable(self) -> int:
@@ -229,18 +233,18 @@ class Outlet:
     @property
     def all_heard(self) -> bool:
         """Whether all who may read it have said what they need."""
-        return all(reader in self.needs for reader in self.readers_expected)
+        return {*self.needs}.issuperset(self.readers_expected)
 
     @property
     def lowest_need(self) -> int:
         """The lowest bucket that any replica of any reader may still ask for."""
         if not self.all_heard:
             return self.kept_from
-        return min((self.needs[reader] for reader in self.readers_expected), default=self.frontier)
+        return min([self.needs[reader] for reader in self.readers_expected], default=self.frontier)
 
     def forget(self) -> Iterator[Effect]:
         """What nobody needs any more."""
-        yield from self._drop(min(self.lowest_need, self.frontier))
+        return self._drop(min(self.lowest_need, self.frontier))
 
     def _lose(self, count: int) -> Iterator[Effect]:
         """D71: the oldest, though somebody may need them."""

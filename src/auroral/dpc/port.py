@@ -43,6 +43,8 @@ class Port:
     """The first bucket that was never stable here, nor any behind it."""
     first: int = 0
     """The first bucket that was ever here."""
+    forgotten: int = 0
+    """Nothing before this bucket is held any more: what comes is never before the frontier."""
     stable: dict[int, Content] = field(default_factory=dict)
     lost: set[int] = field(default_factory=set)
     """Those of the stable buckets that are in a gap."""
@@ -72,7 +74,7 @@ class Port:
 
     def switch(self, offers: Mapping[str, Offer], now: float) -> Iterator[Effect]:
         """Read from the replicas that the table says."""
-        stalled = {producer for producer, offer in offers.items() if self._stalled(producer, offer, now)}
+        stalled = {producer for producer in self.lanes if self._stalled(producer, offers[producer], now)}
         judge = Judge(self.settings, None if self.resuming else self.frontier, self.may_lose)
         lossy = judge.least_lossy(offers)
         offers = judge.judged(offers, stalled, lossy)
@@ -89,9 +91,9 @@ class Port:
 
     def _stalled(self, producer: str, offer: Offer, now: float) -> bool:
         """Whether it says that it is further, and nothing comes (D27)."""
-        if self.lanes.get(producer, Lane.FRESH) is Lane.FRESH or offer.frontier <= self.frontier:
+        if self.lanes[producer] is Lane.FRESH or offer.frontier <= self.frontier:
             return False
-        return now - self.served[producer] > self.settings.bucket + self.settings.detection
+        return now - self.served[producer] > self.settings.silence
 
     def _wanted(self) -> dict[str, Lane]:
         # Only one can say where to begin.
@@ -160,6 +162,7 @@ class Port:
         """Nothing before this bucket is asked for."""
         self.resuming = False
         self.first = self.frontier = bucket
+        self.forgotten = 0
 
     def resume(self) -> None:
         """From nothing, where it will be told to begin."""
@@ -275,16 +278,13 @@ class Port:
 
     def failed(self, monitor: Monitor, now: float) -> bool:
         """Whether stable buckets have stopped coming: silence, or no replica that is stable (D27)."""
-        return self._silent(self.heard, now) or self.state(monitor) is not State.STABLE
+        return now - self.heard > self.settings.silence or self.state(monitor) is not State.STABLE
 
     def cut_off(self, monitor: Monitor, now: float) -> bool:
         """Whether nothing is to be expected of it for now, not even tentative buckets."""
         state = self.state(monitor)
         last = max(self.heard, self.opened_at)
-        return state is State.FAILURE or (state is State.STABLE and self._silent(last, now))
-
-    def _silent(self, since: float, now: float) -> bool:
-        return now - since > self.settings.bucket + self.settings.detection
+        return state is State.FAILURE or (state is State.STABLE and now - last > self.settings.silence)
 
     def passed(self, bucket: int) -> bool:
         """Whether it has gone on to later buckets, be it without closing this one."""
@@ -292,15 +292,20 @@ class Port:
 
     def state(self, monitor: Monitor) -> State:
         """Of the replica that is read from."""
-        return State.FAILURE if self.curr is None else monitor.offer(self.curr.replica, self.stream).state
+        curr = self.curr
+        return State.FAILURE if curr is None else monitor.offer(curr.replica, self.stream).state
 
     def reaches_back(self, horizon: int) -> int:
         """The first bucket that can be computed from what ever came here."""
         return self.first + horizon - 1 if self.first else 0
 
     def forget(self, below: int) -> None:
-        self.opened = {bucket for bucket in self.opened if bucket >= min(below, self.frontier)}
+        below = min(below, self.frontier)
+        if below <= self.forgotten:
+            return
+        self.forgotten = below
         for kept in (self.stable, self.tentative, self.origin, self.arrived):
-            for bucket in [b for b in kept if b < min(below, self.frontier)]:
+            for bucket in [b for b in kept if b < below]:
                 del kept[bucket]
-        self.lost = {bucket for bucket in self.lost if bucket >= min(below, self.frontier)}
+        for known in (self.opened, self.lost):
+            known -= {bucket for bucket in known if bucket < below}

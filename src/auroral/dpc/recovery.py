@@ -115,7 +115,7 @@ class Recovery:
         return bool(reached) and all(offer.kept_from > port.frontier for offer in reached)
 
     def _nobody_to_ask(self, port: Port, now: float) -> bool:
-        asked = any(p in self.monitor.offers and self.monitor.reached(p) for p in port.producers)
+        asked = any(producer in self.monitor.offers for producer in port.producers)
         return self._waited(now) and not asked
 
     def _waited(self, now: float) -> bool:
@@ -125,7 +125,7 @@ class Recovery:
     @property
     def _all_heard(self) -> bool:
         """One that has not answered yet may be further than the others."""
-        return all(producer in self.monitor.offers for port in self.ports.values() for producer in port.producers)
+        return all(producer in self.monitor.heard for port in self.ports.values() for producer in port.producers)
 
     def _begin_without(self, port: Port) -> None:
         """An input that nobody gives would keep it mute for as long as that lasts: begin with what readers may ask for, if all of them

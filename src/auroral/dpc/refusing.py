@@ -61,11 +61,11 @@ def _too_far(port: Port, bucket: int) -> bool:
     return not port.resuming and bucket > port.frontier + FARTHEST
 
 
-def strangers(sender: str, message: Ping | Pong, known: Iterable[str]) -> Iterator[Report]:
+def strangers(sender: str, message: Ping | Pong, known: Iterable[str]) -> list[Report]:
     """Streams of a heartbeat that are left out."""
     named = {*message.acks, *message.numbers} if isinstance(message, Ping) else {*message.unknown}
-    for stream in sorted(named - set(known)):
-        yield _refused(sender, stream, "it is not known here")
+    unknown = named.difference(known)
+    return [_refused(sender, stream, "it is not known here") for stream in sorted(unknown)] if unknown else []
 
 
 def _refused(sender: str, stream: str, why: str) -> Report:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -101,6 +102,8 @@ class Replica:
     """The number of the layout that it was last told of."""
     turns: Turns = field(init=False)
     recovery: Recovery = field(init=False)
+    outlets: dict[str, Outlet] = field(init=False)
+    """By output."""
 
     def __post_init__(self) -> None:
         inputs, sources = self.spec.inputs, self.spec.sources
@@ -116,6 +119,7 @@ class Replica:
         }
         self.monitor = Monitor(talks_to(inputs, self.spec.peers), self.settings)
         self.unions = {stream: self._union(spec) for stream, spec in self.spec.outputs.items()}
+        self.outlets = {stream: union.outlet for stream, union in self.unions.items()}
         self.jobs = Jobs(self.unions, self.usual_job, self.versions)
         self.turns = Turns(Stagger(self.spec.name, self.spec.peers), self.jobs, self.monitor, self.settings)
         self.recovery = Recovery(self.ports, self.unions, self.monitor, self.settings, self.spec.peers)
@@ -129,22 +133,36 @@ class Replica:
             spec, self.settings, read, outlet, self.monitor, self.usual_job, versions=self.versions, begun=begun
         )
 
-    @property
-    def outlets(self) -> dict[str, Outlet]:
-        return {stream: union.outlet for stream, union in self.unions.items()}
-
     def handle(self, event: Event, now: float) -> list[Effect]:
-        effects = list(self._take(event, now))
-        if not self._changes_nothing(event, now):
-            effects += self._step(now)
+        if isinstance(event, Received) and isinstance(event.message, (Ping, Pong)):
+            effects = self._heartbeat(event.sender, event.message, now)
+            # Most are as ever, and change nothing.
+            return [*effects, *self._step(now)] if self.news or now >= self.monitor.next_at else effects
+        return [*self._take(event, now), *self._step(now)]
+
+    # Heartbeats
+
+    def _heartbeat(self, sender: str, message: Ping | Pong, now: float) -> list[Effect]:
+        return self._asked(sender, message, now) if isinstance(message, Ping) else self._answered(sender, message, now)
+
+    def _asked(self, sender: str, ping: Ping, now: float) -> list[Effect]:
+        effects: list[Effect] = [*strangers(sender, ping, self.unions)]
+        unknown = acknowledged(self.outlets, sender, ping)
+        if sender in self.spec.peers:
+            effects += self._hear_peer(sender, ping)
+        if not self.recovering:
+            effects.append(Send(sender, Pong(self.offers(now), unknown)))
         return effects
 
-    def _changes_nothing(self, event: Event, now: float) -> bool:
-        """Most of what comes is asked or answered as ever."""
-        said = event.message if isinstance(event, Received) else None
-        return isinstance(said, Ping | Pong) and not self.news and now < self.monitor.next_at
+    def _answered(self, sender: str, pong: Pong, now: float) -> list[Effect]:
+        self.news |= self.monitor.answered(sender, pong.offers)
+        effects: list[Effect] = [*strangers(sender, pong, self.ports)] if pong.unknown else []
+        for stream, number in pong.unknown.items():
+            if stream in self.ports:
+                effects += self.ports[stream].renew(sender, number, now)
+        return effects
 
-    # What happens
+    # What else happens
 
     def _take(self, event: Event, now: float) -> Iterator[Effect]:
         match event:
@@ -187,19 +205,6 @@ class Replica:
 
     def _receive(self, sender: str, message: Message, now: float) -> Iterator[Effect]:
         match message:
-            case Ping():
-                yield from strangers(sender, message, self.unions)
-                unknown = acknowledged(self.outlets, sender, message)
-                if sender in self.spec.peers:
-                    yield from self._hear_peer(sender, message)
-                if not self.recovering:
-                    yield Send(sender, Pong({stream: self.offer(stream, now) for stream in self.unions}, unknown))
-            case Pong(offers, unknown):
-                yield from strangers(sender, message, self.ports)
-                self.news |= self.monitor.answered(sender, offers)
-                for stream, number in unknown.items():
-                    if stream in self.ports:
-                        yield from self.ports[stream].renew(sender, number, now)
             case Subscribe() | Unsubscribe() | Want():
                 yield from self.unions[message.stream].outlet.heard(sender, message, now)
             case Ask(number) if self.recovering:
@@ -252,46 +257,58 @@ class Replica:
 
     # What is to be done
 
-    def _step(self, now: float) -> Iterator[Effect]:
+    def _step(self, now: float) -> list[Effect]:
+        effects: list[Effect] = []
         if self.recovering:
-            yield from self.recovery.step(now)
+            effects += self.recovery.step(now)
             self.recovering = not self.recovery.done
             for port in self.ports.values():
                 port.may_lose = not self.recovering
         if peers := self.monitor.due(now):
-            yield from self._forget()
-            yield from self._ping(peers)
+            effects += self._forget()
+            effects += self._ping(peers)
         if peers or self.news:
             for port in self.ports.values():
-                yield from port.switch(self.monitor.of(port.stream, port.producers), now)
+                effects += port.switch(self.monitor.of(port.stream, port.producers), now)
             self.news = False
         for union in self.unions.values():
             union.note_state(now)
-        yield from self._give_up(now)
-        yield from self.turns.take(now)
-        yield from self.jobs.start_stable(partial(self.turns.may_begin, now=now), now)
-        yield from self.jobs.start_tentative(now)
-        deadlines = (union.next_deadline(now) for union in self.unions.values())
-        yield WakeAt(min(self.monitor.next_at, self.jobs.next_try(now), *deadlines))
+        effects += self._give_up(now)
+        effects += self.turns.take(now)
+        effects += self.jobs.start_stable(partial(self.turns.may_begin, now=now), now)
+        deadlines = {stream: union.deadlines() for stream, union in self.unions.items()}
+        effects += self.jobs.start_tentative(deadlines, now)
+        coming = [time for times in deadlines.values() for time in times.values() if time > now]
+        effects.append(WakeAt(min(self.monitor.next_at, self.jobs.next_try(now), *coming)))
+        return effects
 
     def _ping(self, peers: tuple[str, ...]) -> Iterator[Effect]:
-        acks = {name: self._ack(name) for name, port in self.ports.items() if not port.resuming}
+        acks: dict[str, dict[str, Ack]] = defaultdict(dict)
+        numbers: dict[str, dict[str, int]] = defaultdict(dict)
+        starts = {stream: self._restarts_from(union) for stream, union in self.unions.items()}
+        reserves = {stream: union.outlet.reserve + union.own_time for stream, union in self.unions.items()}
+        for name, port in self.ports.items():
+            ack = None if port.resuming else self._ack(name, starts, reserves)
+            for producer in port.producers:
+                if ack is not None:
+                    acks[producer][name] = ack
+                if producer in port.numbers:
+                    numbers[producer][name] = port.numbers[producer]
         for peer in peers:
-            read = {name: port for name, port in self.ports.items() if peer in port.producers}
-            numbers = {name: port.numbers[peer] for name, port in read.items() if peer in port.numbers}
             same = peer in self.spec.peers
             earlier = (
                 {s: comp.tell(peer) for s, comp in self.comparisons.items()} if same and peer < self.spec.name else {}
             )
             job = self.usual_job.highest if same else 0.0
-            yield Send(peer, Ping({name: acks[name] for name in read if name in acks}, numbers, earlier, job))
+            yield Send(peer, Ping(acks[peer], numbers[peer], earlier, job))
 
-    def _ack(self, name: str) -> Ack:
-        using = [union for union in self.unions.values() if name in union.ports]
+    def _ack(self, name: str, starts: Mapping[str, int], reserves: Mapping[str, float]) -> Ack:
+        """By output: what it must compute again if all is lost, and the time that it and those behind it take."""
+        using = {stream: union for stream, union in self.unions.items() if name in union.ports}
         # An input that no output reads is not held up.
         unread = self.ports[name].frontier
-        need = min((union.reads_from(name, self._restarts_from(union)) for union in using), default=unread)
-        reserve = max((u.outlet.reserve + u.own_time for u in using), default=0.0) + self.settings.hop
+        need = min([union.reads_from(name, starts[stream]) for stream, union in using.items()], default=unread)
+        reserve = max([reserves[stream] for stream in using], default=0.0) + self.settings.hop
         return Ack(need, reserve)
 
     def _restarts_from(self, union: SUnion) -> int:
@@ -309,20 +326,23 @@ class Replica:
 
     def _give_up(self, now: float) -> Iterator[Effect]:
         """D71: and nothing is waited for that only what is given up needs."""
-        before = {stream: union.outlet.frontier for stream, union in self.unions.items()}
-        for stream, union in self.unions.items():
-            yield from given_up(union, self.comparisons[stream], now)
-        if any(union.outlet.frontier > before[stream] for stream, union in self.unions.items()):
+        some = [stream for stream, union in self.unions.items() if union.begun and union.gives_up]
+        for stream in some:
+            yield from given_up(self.unions[stream], self.comparisons[stream], now)
+        if some:
             for name, port in self.ports.items():
                 port.skip(self._oldest_read(name))
 
     def _oldest_read(self, name: str) -> int:
         using = [union for union in self.unions.values() if name in union.ports]
         unread = self.ports[name].frontier
-        return min((union.reads_from(name, union.outlet.frontier) for union in using), default=unread)
+        return min([union.reads_from(name, union.outlet.frontier) for union in using], default=unread)
 
     # What is said of it
 
-    def offer(self, stream: str, now: float) -> Offer:
-        union = self.unions[stream]
-        return Offer(union.state(now), self.turns.fresh, union.outlet.frontier, union.outlet.kept_from)
+    def offers(self, now: float) -> dict[str, Offer]:
+        fresh = self.turns.fresh
+        return {
+            stream: Offer(union.state(now), fresh, union.outlet.frontier, union.outlet.kept_from)
+            for stream, union in self.unions.items()
+        }

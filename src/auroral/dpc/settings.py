@@ -66,14 +66,21 @@ class Settings:
     """Buckets after which the state of a fold is written down again."""
     detection: float = field(init=False, repr=False)
     """Silence for so long is a failure."""
+    silence: float = field(init=False, repr=False)
+    """An input that has closed no bucket for so long has failed."""
     failover: float = field(init=False, repr=False)
     """From when a replica falls silent until buckets come from another: it is noticed, asked for, and they come."""
+    holds_each: bool = field(init=False, repr=False)
+    """Whether there are times when each new bucket is held to the last, not only the first."""
 
     def __post_init__(self) -> None:
         # That a heartbeat was not answered shows when the next is due.
         unanswered = self.ping_every * (self.pings_unanswered + 1)
         object.__setattr__(self, "detection", max(2 * self.bucket, unanswered))
+        object.__setattr__(self, "silence", self.bucket + self.detection)
         object.__setattr__(self, "failover", unanswered + 2 * self.hop)
+        policies = (self.while_failing, self.while_correcting)
+        object.__setattr__(self, "holds_each", Policy.DELAY in policies or Policy.ADAPT in policies)
         # D43: a replica must be known as failed, and another one be read, well before anything tentative is given out.
         if not self.detection < self.bound / 2:
             raise WrongSettings(

@@ -34,10 +34,22 @@ class Source:
         self.outlet = Outlet(self.stream, self.readers, self.settings)
 
     def handle(self, event: Event, now: float) -> list[Effect]:
-        effects = list(self._take(event, now))
+        if isinstance(event, Received) and isinstance(event.message, Ping):
+            effects = self._asked(event.sender, event.message)
+        else:
+            effects = list(self._take(event, now))
         if self.paused is not (full := self.outlet.frontier >= self.outlet.room):
             self.paused = full
             effects.append(Pause(self.stream, full))
+        return effects
+
+    def _asked(self, sender: str, ping: Ping) -> list[Effect]:
+        outlet = self.outlet
+        effects: list[Effect] = [*strangers(sender, ping, (self.stream,))]
+        unknown = acknowledged({self.stream: outlet}, sender, ping)
+        effects += outlet.forget()
+        offer = Offer(State.STABLE, True, outlet.frontier, outlet.kept_from)
+        effects.append(Send(sender, Pong({self.stream: offer}, unknown)))
         return effects
 
     def _take(self, event: Event, now: float) -> Iterator[Effect]:
@@ -69,12 +81,6 @@ class Source:
 
     def _receive(self, sender: str, message: Message, now: float) -> Iterator[Effect]:
         match message:
-            case Ping():
-                yield from strangers(sender, message, (self.stream,))
-                unknown = acknowledged({self.stream: self.outlet}, sender, message)
-                yield from self.outlet.forget()
-                offer = Offer(State.STABLE, True, self.outlet.frontier, self.outlet.kept_from)
-                yield Send(sender, Pong({self.stream: offer}, unknown))
             case Rewire(number, wiring) if number >= self.wired:
                 self.wired = number
                 self.outlet.rewire(wiring.readers.get(self.stream, ()))

@@ -6,7 +6,7 @@ any longer, or when all that is to be expected has come.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import AtLeast, Coverage, together
@@ -78,26 +78,32 @@ class SUnion:
     def stable_range(self) -> tuple[int, int]:
         """The next buckets that can be made stable by one job; empty where there are none."""
         begin = self.outlet.frontier
-        plan = self.versions.plan
-        most = min(begin + MOST_BUCKETS, self.outlet.room, plan.limit, plan.end(begin))
-        end = min(most, *(port.frontier for port in self.ports.values()))
-        if any(port.lost for port in self.ports.values()):
-            end = next((bucket for bucket in range(begin, end) if self._lost(bucket)), end)
+        end = min([port.frontier for port in self.ports.values()])
+        if begin < end:
+            plan = self.versions.plan
+            end = min(end, begin + MOST_BUCKETS, self.outlet.room, plan.limit, plan.end(begin))
+            if self._lossy:
+                end = next((bucket for bucket in range(begin, end) if self._lost(bucket)), end)
         return begin, end
 
     @property
     def gives_up(self) -> bool:
         """D71: whether the next bucket will never be made stable: part of what it is computed from is lost, or must be."""
-        if self._lost(self.outlet.frontier):
+        if self._lossy and self._lost(self.outlet.frontier):
             return True
-        ahead = max(port.furthest for port in self.ports.values()) - self.outlet.frontier
+        ahead = max([port.furthest for port in self.ports.values()]) - self.outlet.frontier
         return ahead > self.settings.lost_beyond and not self.can_be_stable
 
     def _lost(self, bucket: int) -> bool:
         return any(
-            port.lost and not port.lost.isdisjoint(range(self.reads_from(name, bucket), bucket + 1))
-            for name, port in self.ports.items()
+            not port.lost.isdisjoint(range(self.reads_from(name, bucket), bucket + 1))
+            for name, port in self._lossy.items()
         )
+
+    @property
+    def _lossy(self) -> dict[str, Port]:
+        """Inputs that lack something for good: mostly none."""
+        return {name: port for name, port in self.ports.items() if port.lost}
 
     @property
     def can_be_stable(self) -> bool:
@@ -115,28 +121,23 @@ class SUnion:
 
     # Tentative
 
-    def tentative_range(self, now: float) -> tuple[int, int] | None:
+    def tentative_range(self, now: float, deadlines: Mapping[int, float]) -> tuple[int, int] | None:
         """The next buckets that must not be waited for any longer, if there are any: one job for all that follow one another."""
-        new = self._new_buckets()
-        # D45: without a bound nothing is ever tentative.
-        if not new or self.settings.bound == float("inf"):
+        if not deadlines:
             return None
         policy, final = self._policy(now), self.stable_range[1]
         if policy is Policy.SUSPEND:
             return None
         due: tuple[int, int] | None = None
-        for bucket in new:
+        for bucket, deadline in deadlines.items():
             if due is not None and bucket != due[1]:
                 break
-            if self._due(bucket, policy, final, now):
+            if self._due(bucket, deadline, policy, final, now):
                 due = (bucket if due is None else due[0], bucket + 1)
         return due
 
-    def _due(self, bucket: int, policy: Policy, final: int, now: float) -> bool:
+    def _due(self, bucket: int, deadline: float, policy: Policy, final: int, now: float) -> bool:
         """`final`: the first bucket that is not in the next stable job."""
-        deadline = self._deadline(bucket)
-        if deadline is None:
-            return False
         # When its time is over, also what is about to be made stable: a job that corrects many buckets may take too long. Who held
         # back all of a failure does not begin to guess now.
         if bucket < final and not self.processing and self.settings.while_failing is Policy.SUSPEND:
@@ -146,10 +147,7 @@ class SUnion:
         return not self.blocked(bucket) and self.allowed(bucket)
 
     def next_deadline(self, now: float) -> float:
-        if self.settings.bound == float("inf"):
-            return float("inf")
-        times = [self._deadline(bucket) for bucket in self._new_buckets()]
-        return min((time for time in times if time is not None and time > now), default=float("inf"))
+        return min([time for time in self.deadlines().values() if time > now], default=float("inf"))
 
     def held(self, ready_at: float, now: float) -> float:
         """How much later than usual it is."""
@@ -160,10 +158,12 @@ class SUnion:
         others tells so much more. What it was held back before counts."""
         return min(self._usually_ready(bucket, {name: port.origin for name, port in self.ports.items()}), default=None)
 
-    def _usually_ready(self, bucket: int, heard: Mapping[str, Mapping[int, float]]) -> Iterator[float]:
-        for name, times in heard.items():
-            if bucket in times:
-                yield times[bucket] + self.usual_waits[name, bucket in self.ports[name].opened].value
+    def _usually_ready(self, bucket: int, heard: Mapping[str, Mapping[int, float]]) -> list[float]:
+        return [
+            times[bucket] + self.usual_waits[name, bucket in self.ports[name].opened].value
+            for name, times in heard.items()
+            if bucket in times
+        ]
 
     def coverage(self, bucket: int) -> Coverage:
         return together(
@@ -188,7 +188,10 @@ class SUnion:
 
     def _policy(self, now: float) -> Policy:
         """An input whose replica corrects does not fail any more: the policy is the same all along a chain."""
-        failing = any(self._failed(port, now) and not self._corrected(port) for port in self.ports.values())
+        failing = any(
+            port.failed(self.monitor, now) and port.state(self.monitor) is not State.STABILIZATION
+            for port in self.ports.values()
+        )
         policy = self.settings.while_failing if failing else self.settings.while_correcting
         if policy is not Policy.ADAPT:
             return policy
@@ -223,20 +226,26 @@ class SUnion:
 
     def _no_more(self, port: Port, bucket: int, now: float) -> bool:
         """Of an input that fails: one that has stopped closing buckets has said all of one when it goes on to the next."""
-        return self._cut_off(port, now) or (
-            self._failed(port, now) and port.state(self.monitor) is State.STABLE and port.passed(bucket)
+        return port.cut_off(self.monitor, now) or (
+            port.failed(self.monitor, now) and port.state(self.monitor) is State.STABLE and port.passed(bucket)
         )
 
-    def _deadline(self, bucket: int) -> float | None:
-        """D37: the time runs from when the bucket is heard of on any input, and counts what it was held before.
+    def deadlines(self) -> dict[int, float]:
+        """Of new buckets, in their order. D45: without a bound nothing is ever tentative.
 
         The bound holds at any depth: what this node and those behind it need for their own work is set aside; and the time to read from
         another replica, or a failure of this one while it holds a bucket back would come on top.
         """
-        ready = self.ready_at(bucket)
-        if ready is None:
-            return None
+        new = self._new_buckets()
+        if not new or self.settings.bound == float("inf"):
+            return {}
         aside = self.own_time + self.settings.hop + self.outlet.reserve + self.settings.failover
+        origins = {name: port.origin for name, port in self.ports.items()}
+        return {bucket: self._deadline(bucket, origins, aside) for bucket in new}
+
+    def _deadline(self, bucket: int, origins: Mapping[str, Mapping[int, float]], aside: float) -> float:
+        """D37: the time runs from when the bucket is heard of on any input, and counts what it was held before."""
+        ready = min(self._usually_ready(bucket, origins))
         latest = ready + self.settings.bound - aside
         if self.settings.share is not None:
             here = self._usually_ready(bucket, {name: port.arrived for name, port in self.ports.items()})
@@ -248,16 +257,15 @@ class SUnion:
         """What a bucket's job takes. Where each bucket is held to the last and jobs are longer than buckets, it waits for the one before
         as well."""
         longest = self.usual_job.highest
-        each = {Policy.DELAY, Policy.ADAPT} & {self.settings.while_failing, self.settings.while_correcting}
-        return 2 * longest if each and longest > self.settings.bucket else longest
+        return 2 * longest if self.settings.holds_each and longest > self.settings.bucket else longest
 
     # States
 
     def state(self, now: float) -> State:
         """D29: of this output alone, by the inputs that it is computed from; the worst of what holds."""
-        failed = {name for name, port in self.ports.items() if self._failed(port, now)}
+        failed = [name for name, port in self.ports.items() if port.failed(self.monitor, now)]
         if failed:
-            dead = {name for name in failed if self._cut_off(self.ports[name], now)}
+            dead = {name for name in failed if self.ports[name].cut_off(self.monitor, now)}
             return State.FAILURE if any(group <= dead for group in self.spec.required) else State.UP_FAILURE
         if self.outlet.newest >= self.outlet.frontier:
             return State.STABILIZATION
@@ -274,15 +282,6 @@ class SUnion:
             self.processing, self.failing_since = False, None
         elif self.failing_since is None:
             self.failing_since = now
-
-    def _failed(self, port: Port, now: float) -> bool:
-        return port.failed(self.monitor, now)
-
-    def _corrected(self, port: Port) -> bool:
-        return port.state(self.monitor) is State.STABILIZATION
-
-    def _cut_off(self, port: Port, now: float) -> bool:
-        return port.cut_off(self.monitor, now)
 
     # Needs
 

@@ -6,10 +6,12 @@ that corrects and keeps answering offers both, the fresh lane as if it were in U
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from typing import NamedTuple
 
+from auroral.dpc.immutable import immutable
 from auroral.dpc.states import State
 
 STABLE, UP_FAILURE, STABILIZATION, FAILURE = State
@@ -38,13 +40,12 @@ class Row:
     without: frozenset[State]
     action: Action
 
-    def holds(self, curr: State, bck: State | None, others: Iterable[State]) -> bool:
-        there = set(others)
+    def holds(self, curr: State, bck: State | None, others: Collection[State]) -> bool:
         return (
             curr in self.curr
             and bck in self.bck
-            and (self.some is None or self.some in there)
-            and not there & self.without
+            and (self.some is None or self.some in others)
+            and self.without.isdisjoint(others)
         )
 
 
@@ -111,13 +112,12 @@ class Lane(StrEnum):
     BOTH = "both"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Feed:
+class Feed(NamedTuple):
     replica: str
     lane: Lane
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Offer:
     """What a replica says of a stream: its state, whether it keeps answering while it corrects, and the stable buckets that it has."""
 
@@ -127,7 +127,7 @@ class Offer:
     kept_from: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Choice:
     curr: Feed | None
     bck: Feed | None
@@ -166,12 +166,12 @@ def choose(
         others = {feed: state for feed, state in states.items() if feed not in (curr, bck)}
         row = _matching(table, states[curr], None if bck is None else states[bck], others.values())
         used.append(row.number)
+        if row.action is Action.STAY:
+            return Choice(curr, bck, tuple(used))
+        if row.action is Action.STAY_ALONE:
+            return Choice(curr, None, tuple(used))
         candidates = {feed: state for feed, state in others.items() if state is row.some}
         match row.action:
-            case Action.STAY:
-                return Choice(curr, bck, tuple(used))
-            case Action.STAY_ALONE:
-                return Choice(curr, None, tuple(used))
             case Action.CURR:
                 curr = _best(candidates, offers)
             case Action.BCK:
@@ -198,9 +198,8 @@ def _best(candidates: Mapping[Feed, State], offers: Mapping[str, Offer]) -> Feed
     return min(candidates, key=lambda f: (candidates[f], -offers[f.replica].frontier, f), default=None)
 
 
-def _matching(table: tuple[Row, ...], curr: State, bck: State | None, others: Iterable[State]) -> Row:
-    there = list(others)
+def _matching(table: tuple[Row, ...], curr: State, bck: State | None, others: Collection[State]) -> Row:
     for row in table:
-        if row.holds(curr, bck, there):
+        if row.holds(curr, bck, others):
             return row
-    raise AssertionError(f"no row for Curr {curr}, Bck {bck}, others {there}")
+    raise AssertionError(f"no row for Curr {curr}, Bck {bck}, others {list(others)}")

@@ -37,8 +37,10 @@ class Trouble:
         for stream in outputs:
             self.outputs.pop(stream, None)
 
-    def to_try(self, wanted: Mapping[str, Wanted], now: float) -> dict[str, Wanted]:
+    def to_try(self, wanted: Mapping[str, Wanted], now: float) -> Mapping[str, Wanted]:
         """Those that may be evaluated by one job: one whose time has come, or all that are well."""
+        if not self.outputs:
+            return wanted
         ill = {stream: one for stream, one in self.outputs.items() if one.times > 1 and stream in wanted}
         first = min(ill, key=lambda stream: ill[stream].again_at, default=None)
         if first is not None and ill[first].again_at <= now:
@@ -46,4 +48,6 @@ class Trouble:
         return {stream: one for stream, one in wanted.items() if stream not in ill}
 
     def next_try(self, now: float) -> float:
-        return min((one.again_at for one in self.outputs.values() if one.again_at > now), default=float("inf"))
+        if not self.outputs:
+            return float("inf")
+        return min([one.again_at for one in self.outputs.values() if one.again_at > now], default=float("inf"))

@@ -28,7 +28,8 @@ class Turns:
         return all(u.own_time + self.settings.hop + u.outlet.reserve < self.settings.bound for u in unions)
 
     def take(self, now: float) -> Iterator[Effect]:
-        waiting = any(union.processing and union.can_be_stable for union in self.jobs.unions.values())
+        processing = [union for union in self.jobs.unions.values() if union.processing]
+        waiting = any(union.can_be_stable for union in processing)
         if waiting and not self.fresh:
             yield from self.stagger.want(now, self._peers_reached())
         elif self.stagger.wanted and not waiting:

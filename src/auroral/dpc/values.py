@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from auroral.dpc.coverage import Coverage
+from auroral.dpc.immutable import immutable
 from auroral.dpc.layout import Wiring
 from auroral.dpc.switching import Lane, Offer
 from auroral.dpc.versions import Decision
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Content:
     """The rows of one bucket. The protocol looks at their number and hash alone; `rows` is for whoever runs it."""
 
@@ -29,7 +30,7 @@ LOST = Content(-1, 0)
 """Stands for a bucket that is lost for good, in a declared gap: final, and unknown. Hashes of rows are never negative."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Snapshot:
     """The state of a fold before a bucket; None for that before the first."""
 
@@ -37,7 +38,7 @@ class Snapshot:
     state: Content | None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Subscribe:
     """`number` tells this subscription from earlier ones; stable buckets are wanted from `position` on.
 
@@ -54,13 +55,13 @@ class Subscribe:
     """Whether what is not kept any more is to be left out, with a `Gap`: nobody else has it."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Unsubscribe:
     stream: str
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Stable:
     """Final contents of the buckets from `begin` on; `held` as in `Tentative`, of each; empty where none was held back."""
 
@@ -71,7 +72,7 @@ class Stable:
     held: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Tentative:
     """What a bucket holds so far; `closed` where no more is to come before it is corrected.
 
@@ -87,7 +88,7 @@ class Tentative:
     coverage: Coverage
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Confirm:
     """The tentative contents that were sent of these buckets are final."""
 
@@ -97,7 +98,7 @@ class Confirm:
     hashes: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Gap:
     """Buckets [begin, end) are lost for good."""
 
@@ -107,7 +108,7 @@ class Gap:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Want:
     """The subscriber does not hold what was confirmed: stable buckets again from here."""
 
@@ -116,7 +117,7 @@ class Want:
     position: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Ack:
     """The lowest bucket of a stream that may still be asked for, if the reader and all behind it lose everything but what the last
     of them, the clients, have (L71: any number of failures at any levels).
@@ -128,7 +129,7 @@ class Ack:
     reserve: float
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Hashes:
     """Of stable buckets, one after the other."""
 
@@ -136,7 +137,7 @@ class Hashes:
     hashes: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Ping:
     """How are you? With what is still needed of the streams that are read there, and the subscriptions that are thought to hold; to
     another replica, with the hashes of new stable buckets and what a job takes here, which one that came back does not know."""
@@ -147,7 +148,7 @@ class Ping:
     job: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Pong:
     """`unknown`: subscriptions that the asker named and that do not hold here."""
 
@@ -155,7 +156,7 @@ class Pong:
     unknown: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Ask:
     """May I correct, and will you keep answering for so many seconds?"""
 
@@ -163,35 +164,35 @@ class Ask:
     lease: float
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Grant:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Refuse:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Release:
     """What was promised is not needed any more."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class WantState:
     """To another replica, of one that lost everything: where can the fold of this output begin again? (D67)"""
 
     stream: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class GiveState:
     stream: str
     snapshot: Snapshot
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Prepare:
     """Which bucket can another version of the query begin with? Do not pass it until you are told."""
 
@@ -199,26 +200,26 @@ class Prepare:
     attempt: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Promise:
     version: int
     attempt: int
     bucket: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Decided:
     """So far; of several, the one with the highest attempt holds."""
 
     decision: Decision
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Known:
     decision: Decision
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Rewire:
     """Who there is to talk to from now on; of several, the one with the highest number holds."""
 
@@ -226,7 +227,7 @@ class Rewire:
     wiring: Wiring
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Rewired:
     number: int
 

@@ -74,7 +74,9 @@ class Network:
         taken = self.latency + self.random.random() * self.jitter
         if self.slow and frozenset((self.hosts[sender], self.hosts[to])) in self.slow:
             taken += SLOWER
-        connection.latest = max(connection.latest, self.now + taken)
+        arrives = self.now + taken
+        if arrives > connection.latest:
+            connection.latest = arrives
         self.at(connection.latest, partial(self._arrive, pair, connection, connection.number, message))
 
     def _arrive(self, pair: Pair, connection: Connection, number: int, message: Message) -> None:

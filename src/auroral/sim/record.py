@@ -10,7 +10,18 @@ from typing import NamedTuple
 from auroral.dpc import outlet as dpc
 from auroral.dpc.client import Client
 from auroral.dpc.coverage import Coverage
-from auroral.dpc.events import Deliver, Effect, Evaluate, Evaluated, Event, Failed, Interrupt, Miss, Report, Send
+from auroral.dpc.events import (
+    Deliver,
+    Effect,
+    Evaluate,
+    Evaluated,
+    Failed,
+    Interrupt,
+    Miss,
+    Report,
+    Send,
+    WakeAt,
+)
 from auroral.dpc.replica import Replica
 from auroral.dpc.source import Source
 from auroral.dpc.values import LOST, Content, Pong, Tentative
@@ -175,7 +186,7 @@ class Recorder:
         self.run.stage.seen = self.after
         self.run.stage.came = self._came
         self.run.stage.world.watchers.append(self.watch)
-        self.run.stage.world.observers.append(self._ended)
+        self.run.stage.world.ends.append(self._ended)
         self.run.stage.world.at(0.0, self._look_again)
 
     def _look_again(self) -> None:
@@ -190,6 +201,9 @@ class Recorder:
                 self._given(now, core, effect.message)
             elif self.came_back and isinstance(effect.message, Pong):
                 self._spoke(now, core)
+        elif isinstance(effect, WakeAt):
+            # Most of what else there is.
+            pass
         elif isinstance(effect, Deliver):
             one = Delivery(now, effect.bucket, effect.content, effect.stable)
             self.run.deliveries.setdefault(effect.stream, []).append(one)
@@ -204,12 +218,11 @@ class Recorder:
         elif isinstance(effect, Report):
             self.run.reports.append((now, core, effect))
 
-    def _ended(self, now: float, core: str, event: Event, effects: list[Effect]) -> None:
-        if isinstance(event, Evaluated | Failed):
-            job = self.jobs.pop((core, self._life(core), event.job), None)
-            if job is not None and isinstance(event, Failed):
-                # The same buckets will be read again.
-                self._unread(core, job)
+    def _ended(self, core: str, ended: Evaluated | Failed) -> None:
+        job = self.jobs.pop((core, self._life(core), ended.job), None)
+        if job is not None and isinstance(ended, Failed):
+            # The same buckets will be read again.
+            self._unread(core, job)
 
     def _unread(self, core: str, job: Evaluate) -> None:
         for (name, life, stream, _), read in self.run.read.items():
@@ -344,12 +357,14 @@ def _add(moment: Moment, name: str, core: object) -> None:
     if isinstance(core, Source):
         moment.outlets[name, core.stream] = _outlet(core.outlet)
     elif isinstance(core, Replica):
+        starts = {}
         for stream, union in core.unions.items():
+            starts[stream] = min(union.restarts_from, union.outlet.kept_from)
             moment.outlets[name, stream] = _outlet(union.outlet)
         for stream, port in core.ports.items():
-            using = [union for union in core.unions.values() if stream in union.spec.reads]
-            needed = min(_back(u.outlet.frontier, u.spec.reads[stream]) for u in using)
-            wanted = min(_back(min(u.restarts_from, u.outlet.kept_from), u.spec.reads[stream]) for u in using)
+            using = [(output, union) for output, union in core.unions.items() if stream in union.spec.reads]
+            needed = min([_back(union.outlet.frontier, union.spec.reads[stream]) for _, union in using])
+            wanted = min([_back(starts[output], union.spec.reads[stream]) for output, union in using])
             if not port.resuming:
                 lowest = min(port.stable, default=port.frontier)
                 moment.ports[name, stream] = Port(port.frontier, lowest, needed, wanted, port.producers)

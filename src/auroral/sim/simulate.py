@@ -82,13 +82,19 @@ def usual(scenario: Scenario) -> dict[str, float]:
     calm, bucket = replace(scenario, seconds=CALM, faults=(), failing_jobs=0.0), scenario.settings.bucket
     found = dict.fromkeys(scenario.outputs, 0.0)
 
+    awaited = set(scenario.outputs)
+
     def watch(now: float, core: str, effect: Effect) -> None:
         if isinstance(effect, Deliver) and effect.bucket * bucket >= FOUND:
             found[effect.stream] = max(found[effect.stream], now - (effect.bucket + 1) * bucket)
+            if effect.stable and effect.bucket == calm.buckets - 1:
+                awaited.discard(effect.stream)
 
-    stage = Stage(calm)
-    stage.world.watchers.append(watch)
-    stage.world.run(CALM + 2)
+    world = Stage(calm).world
+    world.watchers.append(watch)
+    # Nothing comes behind the last bucket.
+    while awaited and world.now < CALM + 2:
+        world.run(min(world.now + bucket, CALM + 2))
     return found
 
 

@@ -56,7 +56,7 @@ class Stage:
         self.layout = scenario.layout
         self.lineage = Lineage({stream: scenario.computed_from(stream) for stream in scenario.streams})
         self.world = World(scenario.seed, self.evaluate, self._job_seconds, scenario.failing_jobs, scenario.clocks)
-        self.world.watchers += [self._pause, self._place]
+        self.world.others += [self._pause, self._place]
         for source in scenario.sources:
             self.unsaid[source] = []
             self._start_source(source)

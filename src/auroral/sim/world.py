@@ -8,7 +8,7 @@ import random
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Protocol
 
 from auroral.dpc.events import (
@@ -33,15 +33,23 @@ class Core(Protocol):
 
 Watcher = Callable[[float, str, Effect], None]
 Observer = Callable[[float, str, Event, list[Effect]], None]
+JobEnd = Callable[[str, Evaluated | Failed], None]
 Evaluation = Callable[[str, Evaluate], Evaluated]
 
 
+@cache
+def _kinds(name: str, *kinds: type) -> int:
+    """The same in every process, whatever hashes of strings are there. Nearly all that happens has happened before."""
+    return zlib.crc32(" ".join([name, *(kind.__name__ for kind in kinds)]).encode())
+
+
 def _told(name: str, event: Event, effects: list[Effect]) -> int:
-    """The same in every process, whatever hashes of strings are there."""
-    found = zlib.crc32(" ".join([name, *(type(one).__name__ for one in (event, *effects))]).encode())
-    for effect in effects:
-        if isinstance(effect, Deliver):
-            found = hash((found, effect.bucket, effect.content.hash, effect.stable))
+    kinds: list[type] = [type(event), *map(type, effects)]
+    found = _kinds(name, *kinds)
+    if Deliver in kinds:
+        for effect in effects:
+            if isinstance(effect, Deliver):
+                found = hash((found, effect.bucket, effect.content.hash, effect.stable))
     return found
 
 
@@ -63,11 +71,17 @@ class World:
     """Of the cores that live, how often each was started."""
     starts: dict[str, int] = field(default_factory=dict)
     started: dict[str, float] = field(default_factory=dict)
+    ahead: dict[str, float] = field(default_factory=dict)
+    """By core: by how much the clock of its host is ahead."""
     disks: Disks = field(default_factory=Disks)
     watchers: list[Watcher] = field(default_factory=list)
     """Shown every effect."""
+    others: list[Watcher] = field(default_factory=list)
+    """Shown every effect that is not the world's own to carry out: neither messages, nor wakes, nor jobs."""
     observers: list[Observer] = field(default_factory=list)
     """Shown every event with its effects."""
+    ends: list[JobEnd] = field(default_factory=list)
+    """Shown what came of every job, before the core that it ran for."""
     network: Network = field(init=False)
     random: random.Random = field(init=False)
     wakes: dict[str, float] = field(default_factory=dict)
@@ -87,11 +101,12 @@ class World:
         heapq.heappush(self._heap, (time if time > self.now else self.now, self._count, action))
 
     def run(self, until: float) -> None:
-        while self._heap and self._heap[0][0] <= until:
-            self.now, _, action = heapq.heappop(self._heap)
-            self.network.now = self.now
+        heap, network = self._heap, self.network
+        while heap and heap[0][0] <= until:
+            self.now, _, action = heapq.heappop(heap)
+            network.now = self.now
             action()
-        self.now = self.network.now = until
+        self.now = network.now = until
 
     # Cores
 
@@ -99,6 +114,7 @@ class World:
         self.cores[name], self.hosts[name] = core, host
         self.lives[name] = self.starts[name] = self.starts.get(name, 0) + 1
         self.started[name] = self.now
+        self.ahead[name] = self.clocks.get(host, 0.0)
         self.wakes.pop(name, None)
         self.network.started(name)
         self.tell(name, self.disks.started(name))
@@ -117,20 +133,21 @@ class World:
         if core is None:
             return
         self.events += 1
-        effects = core.handle(event, self.local(name))
-        self.digest = hash((self.digest, self.now, _told(name, event, effects)))
+        now = self.now
+        effects = core.handle(event, now + self.ahead[name])
+        self.digest = hash((self.digest, now, _told(name, event, effects)))
         for observer in self.observers:
-            observer(self.now, name, event, effects)
+            observer(now, name, event, effects)
         for effect in effects:
             self._carry_out(name, effect)
 
     def local(self, core: str) -> float:
         """What the clock of its host shows."""
-        return self.now + self.clocks.get(self.hosts[core], 0.0)
+        return self.now + self.ahead[core]
 
     def _when(self, core: str, shows: float) -> float:
         """The first moment at which the clock of its host shows that much: a sum that is rounded down would be too early for ever."""
-        ahead = self.clocks.get(self.hosts[core], 0.0)
+        ahead = self.ahead[core]
         found = shows - ahead
         while found + ahead < shows:
             found = math.nextafter(found, math.inf)
@@ -151,6 +168,8 @@ class World:
             self.cancelled.add((name, self.lives[name], effect.job))
         else:
             self.disks.carry_out(name, effect)
+            for other in self.others:
+                other(self.now, name, effect)
 
     def _wake(self, name: str, time: float, life: int) -> None:
         if self.wakes.get(name) == time and self.lives.get(name) == life:
@@ -170,4 +189,6 @@ class World:
             return
         # The result of a job that is cancelled may be under way already.
         if (name, life, ended.job) not in self.cancelled or self.random.random() < 0.5:
+            for end in self.ends:
+                end(name, ended)
             self.tell(name, ended)
