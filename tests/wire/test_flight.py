@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -198,10 +199,8 @@ def exchange(port: int, hello: bytes, *things: bytes) -> list[bytes]:
                 answers.append(reader.read_chunk().app_metadata.to_pybytes())
         except (fl.FlightError, pa.ArrowException, OSError, StopIteration):
             pass
-        try:
+        with suppress(fl.FlightError, pa.ArrowException, OSError):
             writer.close()
-        except (fl.FlightError, pa.ArrowException, OSError):
-            pass
     return answers
 
 
@@ -330,9 +329,8 @@ async def test_a_stop_leaves_no_thread_and_no_port(hosts: Hosts) -> None:
 @over_flight
 async def test_a_port_that_is_taken_is_said(hosts: Hosts) -> None:
     # gRPC shares a port with whoever shares it too: this one does not.
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        with pytest.raises(WireError, match="cannot listen"):
-            await hosts.node("n1", "a", port=taken.getsockname()[1])
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(WireError, match="cannot listen"):
+        await hosts.node("n1", "a", port=taken.getsockname()[1])
 
 
 def test_addresses_as_grpc_writes_them() -> None:

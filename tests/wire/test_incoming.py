@@ -13,7 +13,7 @@ from auroral.dpc.values import Content, Grant, Stable
 from auroral.wire import incoming as module
 from auroral.wire.codec import encode
 from auroral.wire.errors import WireError
-from auroral.wire.incoming import Arrival, Came, Incoming
+from auroral.wire.incoming import Arrival, Came, Incoming, Unread
 from auroral.wire.lanes import Way
 from auroral.wire.limits import MOST_PIECE
 from auroral.wire.outgoing import Outgoing
@@ -26,7 +26,8 @@ GRANT = encode(Grant(1)).body().to_pybytes()
 
 
 def received(incoming: Incoming, *things: bytes) -> list[Arrival | None]:
-    return [incoming.receive(pa.py_buffer(thing)) for thing in things]
+    came = [incoming.receive(pa.py_buffer(thing)) for thing in things]
+    return [one.read() if isinstance(one, Unread) else one for one in came]
 
 
 def everything() -> list[bytes]:

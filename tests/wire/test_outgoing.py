@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
@@ -12,7 +13,7 @@ from auroral.dpc.coverage import NOTHING
 from auroral.dpc.values import Content, Grant, Message, Stable, Tentative
 from auroral.wire import outgoing as module
 from auroral.wire.codec import Encoded, encode
-from auroral.wire.incoming import Came, Incoming
+from auroral.wire.incoming import Incoming, Unread
 from auroral.wire.lanes import Way, stream_of, way_of
 from auroral.wire.limits import MOST_FRESH, PIECE
 from auroral.wire.outgoing import Outgoing
@@ -119,6 +120,32 @@ class TestWindows:
             assert set(shares(outgoing, 1000)) == {2}
 
 
+class TestLargeMessages:
+    def test_others_go_on_while_one_is_written_aside(self) -> None:
+        aside: list[Callable[[], None]] = []
+        outgoing, large = Outgoing(aside=aside.append), pa.table({"v": pa.array(range(200_000), pa.int64())})
+        for channel in (1, 2):
+            outgoing.open(channel, Way.CORRECT)
+        outgoing.give(1, frame(rows=large))
+        outgoing.give(1, frame(rows=large))
+        outgoing.give(2, frame())
+        assert set(shares(outgoing, 1000)) == {2}
+        (write,) = aside
+        write()
+        assert shares(outgoing, 13) == {1: pytest.approx(frame(rows=large).size, rel=0.01)}
+        assert outgoing.take() is None and len(aside) == 2
+
+    def test_a_channel_that_ends_meanwhile(self) -> None:
+        aside: list[Callable[[], None]] = []
+        outgoing = Outgoing(aside=aside.append)
+        outgoing.open(1, Way.CORRECT)
+        outgoing.give(1, frame(rows=pa.table({"v": pa.array(range(200_000), pa.int64())})))
+        assert outgoing.take() is None
+        outgoing.shut(1)
+        aside[0]()
+        assert outgoing.take() is None and outgoing.correct_bytes == 0
+
+
 class TestBounds:
     def test_the_oldest_tentative_frames_are_dropped(self) -> None:
         outgoing, incoming = Outgoing(), Incoming()
@@ -128,7 +155,7 @@ class TestBounds:
         dropped = [outgoing.give(1, frame(fresh=True, number=n, rows=small))[0] for n in range(MOST_FRESH + 5)]
         assert dropped == [0] * MOST_FRESH + [1] * 5
         came = [incoming.receive(pa.py_buffer(thing)) for thing in taken(outgoing, 1000)]
-        assert [one.message.bucket for one in came if isinstance(one, Came)] == list(range(5, MOST_FRESH + 5))
+        assert [one.read().message.bucket for one in came if isinstance(one, Unread)] == list(range(5, MOST_FRESH + 5))
 
     def test_and_by_their_bytes(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "MOST_FRESH_BYTES", 2 * frame(fresh=True).size)

@@ -437,7 +437,7 @@ async def test_a_large_frame_does_not_hold_up_heartbeats(hosts: Hosts) -> None:
         number += 1
         begun = loop.time()
         first.transport.send("a", "b", Grant(number))
-        await second.until(lambda: ("a", Grant(number)) in second.heard["b"][-3:])
+        await second.until(lambda number=number: ("a", Grant(number)) in second.heard["b"][-3:])
         answered.append(loop.time() - begun)
     assert number > 3 and max(answered) < 1.0
     assert not first.counters("n2").broken

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.flight as fl
 
 from auroral.wire.errors import WireError
-from auroral.wire.incoming import Arrival, Came, Incoming
-from auroral.wire.limits import MOST_UNDELIVERED
+from auroral.wire.incoming import Arrival, Came, Incoming, Unread
+from auroral.wire.limits import LARGE, MOST_UNDELIVERED
 from auroral.wire.link import Link
 from auroral.wire.switchboard import Switchboard
 from auroral.wire.things import Beat
@@ -34,11 +34,22 @@ def post(loop: asyncio.AbstractEventLoop, step: Callable[..., object], *argument
 class Exchange:
     """Blocking calls live in its two threads. `end` makes both come back: it breaks the connection from below."""
 
-    def __init__(self, board: Switchboard, link: Link, reader: Any, writer: Any, end: Callable[[], object]):
+    def __init__(
+        self,
+        board: Switchboard,
+        link: Link,
+        reader: Any,
+        writer: Any,
+        end: Callable[[], object],
+        aside: Callable[[Callable[[], None]], object],
+    ):
         self.board, self.link, self.reader, self.writer, self.end = board, link, reader, writer, end
+        self.aside = link.outgoing.aside = aside
         self.incoming = Incoming()
         self.closed = False
-        self._came: deque[tuple[Arrival, int]] = deque()
+        self._came: deque[Arrival] = deque()
+        self._aside: Counter[int] = Counter()
+        """By channel, messages that are being read aside."""
         self._undelivered = 0
         self._room = threading.Condition()
 
@@ -82,17 +93,37 @@ class Exchange:
     def _receive(self, data: pa.Buffer) -> None:
         if not self.link.deaf:
             self.link.heard = self.board.loop.time()
-        arrival = self.incoming.receive(data)
-        if arrival is None:
+        came = self.incoming.receive(data)
+        if came is None:
             return
-        size = arrival.size if isinstance(arrival, Came) else 64
         with self._room:
             # A loop that does not keep up stops the peer, not the memory from growing.
             while self._undelivered > MOST_UNDELIVERED and not self.closed:
                 self._room.wait()
+            self._undelivered += _size(came)
+        if not isinstance(came, Unread):
+            self._arrive(came)
+        elif came.size < LARGE and came.channel.channel not in self._aside:
+            self._arrive(came.read())
+        else:
+            # Whatever comes behind it on its channel stays behind it.
+            with self._room:
+                self._aside[came.channel.channel] += 1
+            self.aside(partial(self._read_aside, came))
+
+    def _read_aside(self, came: Unread) -> None:
+        try:
+            self._arrive(came.read())
+        except WireError as error:
+            post(self.board.loop, self.board.ended, self.link, str(error))
+        with self._room:
+            self._aside[came.channel.channel] -= 1
+            self._aside += Counter()
+
+    def _arrive(self, arrival: Arrival) -> None:
+        with self._room:
             waking = not self._came
-            self._came.append((arrival, size))
-            self._undelivered += size
+            self._came.append(arrival)
         if waking:
             post(self.board.loop, self._deliver)
 
@@ -117,11 +148,15 @@ class Exchange:
         with self._room:
             came = list(self._came)
             self._came.clear()
-        for arrival, size in came:
-            self.link.in_line.put(partial(self._arrived, arrival, size))
+        for arrival in came:
+            self.link.in_line.put(partial(self._arrived, arrival))
 
-    def _arrived(self, arrival: Arrival, size: int) -> None:
+    def _arrived(self, arrival: Arrival) -> None:
         with self._room:
-            self._undelivered -= size
+            self._undelivered -= _size(arrival)
             self._room.notify_all()
         self.board.arrived(self.link, arrival)
+
+
+def _size(came: Unread | Arrival) -> int:
+    return came.size if isinstance(came, Came | Unread) else 64

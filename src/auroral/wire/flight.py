@@ -54,6 +54,7 @@ class FlightTransport(Switchboard):
         self.certificates = certificates
         self._server: _Server | None = None
         self._calls: set[_Call] = set()
+        self._aside = concurrent.futures.ThreadPoolExecutor(1, f"wire-{identity.node}-aside")
 
     async def start(self) -> None:
         await super().start()
@@ -82,6 +83,12 @@ class FlightTransport(Switchboard):
                 sever(local=self.port)
                 await asyncio.wait([stopping], timeout=_EACH_WAIT)
             await stopping
+        await asyncio.to_thread(self._aside.shutdown, cancel_futures=True)
+
+    def aside(self, step: Callable[[], None]) -> None:
+        """Large messages are written and read one after the other, beside all others. Not any more once it stops."""
+        with suppress(RuntimeError):
+            self._aside.submit(step)
 
     def _dial(self, peer: Peer, hello: Hello) -> _Call:
         call = _Call(self, peer, hello, self.book.nodes[peer.name])
@@ -172,7 +179,7 @@ class _Call:
         link = self.transport.connected(self.peer, self, answer)
         if link is None:
             return None
-        exchange = Exchange(self.transport, link, self._reader, writer, self.cancel)
+        exchange = Exchange(self.transport, link, self._reader, writer, self.cancel, self.transport.aside)
         self.transport.carried(link, exchange)
         return exchange
 
@@ -225,7 +232,7 @@ class _Server(fl.FlightServerBase):  # type: ignore[misc]
         answer, link = self.transport.accept(hello, certified)
         address = grpc_address(context.peer())
         end = partial(sever, local=self.port, remote=address)
-        exchange = Exchange(self.transport, link, reader, writer, end)
+        exchange = Exchange(self.transport, link, reader, writer, end, self.transport.aside)
         self.transport.carried(link, exchange)
         return answer, exchange
 

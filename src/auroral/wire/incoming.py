@@ -26,6 +26,21 @@ class Came:
     size: int
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A message that came whole, and is not put together and checked yet."""
+
+    channel: Open
+    pieces: list[pa.Buffer]
+    size: int
+
+    def read(self) -> Came:
+        message = decode(_whole(self.pieces, self.size))
+        if (way_of(message), stream_of(message)) != (self.channel.way, self.channel.stream):
+            raise WireError(f"a {type(message).__name__} came", str(self.channel), "what the channel is for")
+        return Came(self.channel, message, self.size)
+
+
 Arrival = Came | Taken | Cores
 
 
@@ -44,7 +59,7 @@ class Incoming:
     channels: dict[int, _Channel] = field(default_factory=dict)
     unfinished: int = 0
 
-    def receive(self, data: pa.Buffer) -> Arrival | None:
+    def receive(self, data: pa.Buffer) -> Unread | Taken | Cores | None:
         match parse(data):
             case Piece(number, total, piece):
                 return self._piece(self._channel(number), total, piece)
@@ -66,7 +81,7 @@ class Incoming:
             raise WireError(f"channel {number} is not open", "connection", "channels that were opened")
         return channel
 
-    def _piece(self, channel: _Channel, total: int | None, piece: pa.Buffer) -> Came | None:
+    def _piece(self, channel: _Channel, total: int | None, piece: pa.Buffer) -> Unread | None:
         if (total is None) is (channel.total == 0):
             raise WireError("pieces of two messages are mixed", str(channel.open), "one message behind the other")
         channel.total = total or channel.total
@@ -77,13 +92,10 @@ class Incoming:
         channel.pieces.append(piece)
         if channel.came < channel.total:
             return None
-        whole, size = _whole(channel.pieces, channel.total), channel.total
-        self.unfinished -= size
+        found = Unread(channel.open, channel.pieces, channel.total)
+        self.unfinished -= found.size
         channel.pieces, channel.came, channel.total = [], 0, 0
-        message = decode(whole)
-        if (way_of(message), stream_of(message)) != (channel.open.way, channel.open.stream):
-            raise WireError(f"a {type(message).__name__} came", str(channel.open), "what the channel is for")
-        return Came(channel.open, message, size)
+        return found
 
 
 def _whole(pieces: list[pa.Buffer], size: int) -> pa.Buffer:

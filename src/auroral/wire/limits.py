@@ -9,6 +9,8 @@ PIECE = 128 * KIB
 MOST_PIECE = PIECE + KIB
 """Bytes of one thing on a connection: a piece and what says whose it is. Also the largest hello."""
 
+LARGE = 1 * MIB
+"""Bytes from which a message is written and read aside of the threads that send and receive: those go on with what is urgent."""
 MOST_HEADER = 4 * MIB
 """Bytes of a message without its rows. A heartbeat of a thousand streams with 64 hashes each takes 3 MiB."""
 MOST_PAYLOAD = 512 * MIB

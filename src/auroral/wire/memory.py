@@ -11,7 +11,7 @@ import pyarrow as pa
 from auroral.wire.addresses import AddressBook
 from auroral.wire.errors import Overtaken, WireError
 from auroral.wire.hello import Hello, Identity
-from auroral.wire.incoming import Incoming
+from auroral.wire.incoming import Incoming, Unread
 from auroral.wire.lanes import Way
 from auroral.wire.link import Link
 from auroral.wire.peers import Peer
@@ -130,7 +130,8 @@ class _End:
         if not self.link.deaf:
             self.link.heard = self.board.loop.time()
         try:
-            arrival = self.incoming.receive(pa.py_buffer(thing))
+            came = self.incoming.receive(pa.py_buffer(thing))
+            arrival = came.read() if isinstance(came, Unread) else came
         except WireError as error:
             self.board.ended(self.link, str(error))
             return

@@ -13,12 +13,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 
 from auroral.wire.codec import Encoded
 from auroral.wire.lanes import WEIGHTS, Way
-from auroral.wire.limits import MOST_CONTROL, MOST_CORRECT, MOST_FRESH, MOST_FRESH_BYTES, PIECE, WINDOW
+from auroral.wire.limits import LARGE, MOST_CONTROL, MOST_CORRECT, MOST_FRESH, MOST_FRESH_BYTES, PIECE, WINDOW
 from auroral.wire.things import piece_head
 
 
@@ -34,9 +35,13 @@ class Lane:
     """Bytes that wait, and are not begun."""
     body: pa.Buffer | None = None
     """The message that is being sent."""
+    packing: bool = False
+    """Whether the next message is being written, elsewhere."""
     sent: int = 0
     untaken: int = 0
     """Bytes of messages that were begun and not taken."""
+    unsent: int = 0
+    """Bytes that were given and not sent."""
     share: float = 0.0
     """What it has had, by its weight."""
 
@@ -47,6 +52,8 @@ class Outgoing:
     window: int = WINDOW
     ready: Callable[[], None] | None = None
     """Told, by the loop, that something can be sent; without it, whoever sends waits in `take`."""
+    aside: Callable[[Callable[[], None]], object] | None = None
+    """Runs what takes long elsewhere; without it, it is run at once."""
     changed: threading.Condition = field(default_factory=threading.Condition)
     control: deque[bytes | tuple[int, pa.Buffer]] = field(default_factory=deque)
     """Things, and messages of a channel that go as a whole."""
@@ -83,7 +90,9 @@ class Outgoing:
                 while lane.waiting and (
                     len(lane.waiting) >= MOST_FRESH or lane.queued + message.size > MOST_FRESH_BYTES
                 ):
-                    lane.queued -= lane.waiting.popleft().size
+                    oldest = lane.waiting.popleft().size
+                    lane.queued -= oldest
+                    lane.unsent -= oldest
                     dropped += 1
             else:
                 self.correct_bytes += message.size
@@ -91,6 +100,7 @@ class Outgoing:
                 lane.share = max(lane.share, self.had)
             lane.waiting.append(message)
             lane.queued += message.size
+            lane.unsent += message.size
             self._wake()
             full = f"{self.correct_bytes} bytes of stable rows wait" if self.correct_bytes > MOST_CORRECT else None
             return dropped, full
@@ -105,7 +115,7 @@ class Outgoing:
         """What waits there is not sent."""
         with self.changed:
             if (lane := self.lanes.pop(channel, None)) is not None and lane.way is Way.CORRECT:
-                self.correct_bytes -= lane.queued + (0 if lane.body is None else lane.body.size - lane.sent)
+                self.correct_bytes -= lane.unsent
 
     def hold(self, held: bool) -> None:
         """Nothing is sent until it is let go."""
@@ -150,7 +160,13 @@ class Outgoing:
                 if chosen is None or isinstance(chosen, bytes):
                     return chosen
             # Rows are written into their message here, without keeping the loop waiting.
-            return self._piece(*chosen)
+            lane, message = chosen
+            if message is None:
+                return self._piece(lane, None)
+            if self.aside is None or message.size < LARGE:
+                return self._piece(lane, message.body())
+            lane.packing = True
+            self.aside(partial(self._pack, lane, message))
 
     def _next(self) -> bytes | tuple[Lane, Encoded | None] | None:
         if self.closed or self.held:
@@ -168,27 +184,35 @@ class Outgoing:
             return None
         lane = min(ready, key=lambda lane: lane.share)
         self.had = lane.share
-        begun = lane.body is not None
-        size = lane.body.size - lane.sent if lane.body is not None else lane.waiting[0].size
-        lane.share += min(size, PIECE) / lane.weight
-        if begun:
+        if lane.body is not None:
+            lane.share += min(lane.body.size - lane.sent, PIECE) / lane.weight
             return lane, None
+        lane.share += min(lane.waiting[0].size, PIECE) / lane.weight
         message = lane.waiting.popleft()
         lane.queued -= message.size
         lane.untaken += message.size
         return lane, message
 
     def _may_send(self, lane: Lane) -> bool:
+        if lane.packing:
+            return False
         return lane.body is not None or (bool(lane.waiting) and lane.untaken < self.window)
 
-    def _piece(self, lane: Lane, message: Encoded | None) -> bytes:
-        body = lane.body if message is None else message.body()
+    def _pack(self, lane: Lane, message: Encoded) -> None:
+        body = message.body()
+        with self.changed:
+            lane.body, lane.sent, lane.packing = body, 0, False
+            self.changed.notify_all()
+
+    def _piece(self, lane: Lane, fresh: pa.Buffer | None) -> bytes:
+        body = lane.body if fresh is None else fresh
         assert body is not None
-        if message is not None:
+        if fresh is not None:
             lane.sent = 0
-        cut, total = body.slice(lane.sent, min(PIECE, body.size - lane.sent)), body.size if message else None
+        cut, total = body.slice(lane.sent, min(PIECE, body.size - lane.sent)), None if lane.sent else body.size
         with self.changed:
             lane.sent += cut.size
+            lane.unsent -= cut.size
             lane.body = body if lane.sent < body.size else None
             if lane.way is Way.CORRECT and lane.channel in self.lanes:
                 self.correct_bytes -= cut.size

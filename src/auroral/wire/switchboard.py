@@ -100,10 +100,10 @@ class Switchboard:
     def closed(self, core: str) -> None:
         if not self._cores.end(core):
             return
-        for one, other in [pair for pair in self._here if core in pair]:
-            del self._here[one, other]
-            if one != core:
-                self._cores.part(one, core)
+        for pair in [pair for pair in self._here if core in pair]:
+            del self._here[pair]
+            if pair[0] != core:
+                self._cores.part(pair[0], core)
         for peer in self._peers.values():
             for one in peer.take_waiting():
                 if one.sender != core:
