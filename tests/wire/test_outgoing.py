@@ -48,8 +48,8 @@ def shares(outgoing: Outgoing, count: int) -> Counter[int]:
 class TestSharesOfAConnection:
     def test_weights_of_three_to_one_give_three_to_one(self) -> None:
         outgoing = Outgoing({Way.FRESH: 3.0, Way.CORRECT: 1.0}, window=1 << 40)
-        outgoing.open(1, Way.FRESH)
-        outgoing.open(2, Way.CORRECT)
+        outgoing.open(1, Way.FRESH, ("a", "b", "s"))
+        outgoing.open(2, Way.CORRECT, ("a", "b", "t"))
         for number in range(MOST_FRESH):
             outgoing.give(1, frame(fresh=True, number=number))
             outgoing.give(2, frame(number=number))
@@ -70,8 +70,8 @@ class TestSharesOfAConnection:
 
     def test_what_one_does_not_use_the_others_get(self) -> None:
         outgoing = Outgoing({Way.FRESH: 3.0, Way.CORRECT: 1.0}, window=1 << 40)
-        outgoing.open(1, Way.FRESH)
-        outgoing.open(2, Way.CORRECT)
+        outgoing.open(1, Way.FRESH, ("a", "b", "s"))
+        outgoing.open(2, Way.CORRECT, ("a", "b", "t"))
         for number in range(4):
             outgoing.give(2, frame(number=number))
         assert set(shares(outgoing, 10)) == {2}
@@ -81,7 +81,7 @@ class TestSharesOfAConnection:
 
     def test_control_goes_first(self) -> None:
         outgoing = Outgoing()
-        outgoing.open(2, Way.CORRECT)
+        outgoing.open(2, Way.CORRECT, ("a", "b", "t"))
         outgoing.give(2, frame())
         assert channel_of(taken(outgoing, 1)[0]) == 2
         outgoing.tell(1, encode(Grant(1)))
@@ -118,6 +118,38 @@ class TestWindows:
         for _ in range(2):
             outgoing.taken(2, frame().size)
             assert set(shares(outgoing, 1000)) == {2}
+
+
+class TestLanesOfOneStream:
+    STREAM = ("a", "b", "s")
+
+    def both(self, window: int) -> Outgoing:
+        outgoing = Outgoing(window=window)
+        outgoing.open(1, Way.FRESH, self.STREAM)
+        outgoing.open(2, Way.CORRECT, self.STREAM)
+        for number in range(3):
+            outgoing.give(2, frame(number=number))
+        outgoing.give(1, frame(fresh=True, number=3, rows=ROWS.slice(0, 10)))
+        outgoing.give(2, frame(number=4))
+        return outgoing
+
+    def test_what_is_tentative_stays_behind_what_was_sent_before_it(self) -> None:
+        order = [channel_of(thing) for thing in taken(self.both(1 << 40), 1000)]
+        each = -(-frame().size // PIECE)
+        assert order == [2] * 3 * each + [1] + [2] * each
+
+    def test_but_does_not_wait_for_a_reader_that_does_not_keep_up(self) -> None:
+        outgoing = self.both(frame().size)
+        order = [channel_of(thing) for thing in taken(outgoing, 1000)]
+        assert order == [2] * -(-frame().size // PIECE) + [1]
+        for _ in range(3):
+            outgoing.taken(2, frame().size)
+        assert set(shares(outgoing, 1000)) == {2}
+
+    def test_nor_for_one_that_is_gone(self) -> None:
+        outgoing = self.both(1 << 40)
+        outgoing.shut(2)
+        assert [channel_of(thing) for thing in taken(outgoing, 1000)] == [1]
 
 
 class TestLargeMessages:
@@ -223,5 +255,7 @@ def test_which_way_a_message_goes() -> None:
         return way_of(message), stream_of(message)
 
     assert ways(Grant(1)) == (Way.CONTROL, "")
-    assert ways(Stable("s", 1, 2, ())) == (Way.CORRECT, "s")
+    assert ways(Stable("s", 1, 2, (Content(1, 1),))) == (Way.CORRECT, "s")
+    # Where to begin is said before anything tentative.
+    assert ways(Stable("s", 1, 2, ())) == (Way.CONTROL, "")
     assert ways(Tentative("s", 1, 2, Content(1, 1), True, 0.0, NOTHING)) == (Way.FRESH, "s")

@@ -48,8 +48,8 @@ class Exchange:
         self.incoming = Incoming()
         self.closed = False
         self._came: deque[Arrival] = deque()
-        self._aside: Counter[int] = Counter()
-        """By channel, messages that are being read aside."""
+        self._aside: Counter[tuple[str, str, str]] = Counter()
+        """By stream, messages that are being read aside."""
         self._undelivered = 0
         self._room = threading.Condition()
 
@@ -103,12 +103,12 @@ class Exchange:
             self._undelivered += _size(came)
         if not isinstance(came, Unread):
             self._arrive(came)
-        elif came.size < LARGE and came.channel.channel not in self._aside:
+        elif came.size < LARGE and _stream(came) not in self._aside:
             self._arrive(came.read())
         else:
-            # Whatever comes behind it on its channel stays behind it.
+            # Whatever comes behind it of its stream stays behind it.
             with self._room:
-                self._aside[came.channel.channel] += 1
+                self._aside[_stream(came)] += 1
             self.aside(partial(self._read_aside, came))
 
     def _read_aside(self, came: Unread) -> None:
@@ -117,7 +117,7 @@ class Exchange:
         except WireError as error:
             post(self.board.loop, self.board.ended, self.link, str(error))
         with self._room:
-            self._aside[came.channel.channel] -= 1
+            self._aside[_stream(came)] -= 1
             self._aside += Counter()
 
     def _arrive(self, arrival: Arrival) -> None:
@@ -160,3 +160,7 @@ class Exchange:
 
 def _size(came: Unread | Arrival) -> int:
     return came.size if isinstance(came, Came | Unread) else 64
+
+
+def _stream(came: Unread) -> tuple[str, str, str]:
+    return came.channel.sender, came.channel.to, came.channel.stream

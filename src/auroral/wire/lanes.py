@@ -1,8 +1,9 @@
 """Which of three ways a message goes. Between two cores, messages of one way arrive in the order in which they were sent.
 
-Across ways they may overtake one another, which the protocol was made for: what is tentative may be dropped at any time, a
-confirmation of what was not received is answered with `Want`, and everything else about a stream is said with the number of its
-subscription.
+Across ways, control overtakes frames, and is never overtaken by a frame that was sent later. Streams overtake one another. So do the
+two lanes of a stream, but only where a reader does not keep up with what is stable: then what is tentative does not wait for it. The
+protocol allows for that (`tests/wire/test_overtaking.py` simulates it): a confirmation of what did not come is answered with `Want`, and
+everything about a stream is said with the number of its subscription.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ def way_of(message: Message) -> Way:
     match message:
         case Tentative():
             return Way.FRESH
+        case Stable(contents=()):
+            # It tells a reader that lost everything where to begin: what is tentative is not understood before it.
+            return Way.CONTROL
         case Stable() | Confirm() | Gap() | GiveState():
             return Way.CORRECT
         case _:
@@ -38,4 +42,7 @@ def way_of(message: Message) -> Way:
 
 def stream_of(message: Message) -> str:
     """What has a queue of its own: a stream, or nothing for control messages, which share one."""
-    return message.stream if isinstance(message, Tentative | Stable | Confirm | Gap | GiveState) else ""
+    if way_of(message) is Way.CONTROL:
+        return ""
+    assert isinstance(message, Tentative | Stable | Confirm | Gap | GiveState)
+    return message.stream

@@ -90,7 +90,7 @@ class Link:
             self.streams[channel] = (sender, to, stream)
         self.say(Open(channel, sender, life, to, self.cores[to], way, stream))
         if way is not Way.CONTROL:
-            self.out_line.put(partial(self.outgoing.open, channel, way))
+            self.out_line.put(partial(self.outgoing.open, channel, way, (sender, to, stream)))
         return channel
 
     def _put(self, put: Callable[[], str | None]) -> None:

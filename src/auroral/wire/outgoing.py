@@ -2,7 +2,7 @@
 
 Control goes first. Behind it, lanes of streams share the connection by weight (L66): the one that is furthest behind its share gives the
 next piece, and what one does not use the others get. A lane sends no more than a window ahead of its reader: what is beyond waits here, so
-that a slow reader holds up nobody else.
+that a slow reader holds up nobody else. What is tentative stays behind what was said before it of its stream, unless that is held up.
 
 Filled by the event loop and emptied by one thread, or by the loop itself.
 """
@@ -30,7 +30,14 @@ class Lane:
     channel: int
     way: Way
     weight: float
+    stream: tuple[str, str, str] = ("", "", "")
+    """Sender, to and stream: what its other lane has too."""
     waiting: deque[Encoded] = field(default_factory=deque)
+    behind: deque[int] = field(default_factory=deque)
+    """Of each frame of a fresh lane: how many of the correct lane were given before it."""
+    given: int = 0
+    done: int = 0
+    """Messages that were sent to their end."""
     queued: int = 0
     """Bytes that wait, and are not begun."""
     body: pa.Buffer | None = None
@@ -60,6 +67,8 @@ class Outgoing:
     control_bytes: int = 0
     correct_bytes: int = 0
     lanes: dict[int, Lane] = field(default_factory=dict)
+    correct: dict[tuple[str, str, str], Lane] = field(default_factory=dict)
+    """By stream."""
     begun: tuple[int, pa.Buffer, int] | None = None
     """A control message of more than one piece, and how much of it was sent."""
     had: float = 0.0
@@ -78,9 +87,11 @@ class Outgoing:
         with self.changed:
             return self._control((channel, message.body()), message.size)
 
-    def open(self, channel: int, way: Way) -> None:
+    def open(self, channel: int, way: Way, stream: tuple[str, str, str] = ("", "", "")) -> None:
         with self.changed:
-            self.lanes[channel] = Lane(channel, way, self.weights[way])
+            self.lanes[channel] = lane = Lane(channel, way, self.weights[way], stream)
+            if way is Way.CORRECT:
+                self.correct[stream] = lane
 
     def give(self, channel: int, message: Encoded) -> tuple[int, str | None]:
         """A frame. Gives how many older frames are dropped for it, and the reason where the connection must break."""
@@ -91,11 +102,15 @@ class Outgoing:
                     len(lane.waiting) >= MOST_FRESH or lane.queued + message.size > MOST_FRESH_BYTES
                 ):
                     oldest = lane.waiting.popleft().size
+                    lane.behind.popleft()
                     lane.queued -= oldest
                     lane.unsent -= oldest
                     dropped += 1
+                before = self.correct.get(lane.stream)
+                lane.behind.append(0 if before is None else before.given)
             else:
                 self.correct_bytes += message.size
+            lane.given += 1
             if not lane.waiting and lane.body is None:
                 lane.share = max(lane.share, self.had)
             lane.waiting.append(message)
@@ -116,6 +131,8 @@ class Outgoing:
         with self.changed:
             if (lane := self.lanes.pop(channel, None)) is not None and lane.way is Way.CORRECT:
                 self.correct_bytes -= lane.unsent
+                self.correct.pop(lane.stream, None)
+                self._wake()
 
     def hold(self, held: bool) -> None:
         """Nothing is sent until it is let go."""
@@ -128,6 +145,7 @@ class Outgoing:
             self.closed = True
             self.control.clear()
             self.lanes.clear()
+            self.correct.clear()
             self.changed.notify_all()
 
     def backlog(self) -> dict[int, int]:
@@ -189,6 +207,8 @@ class Outgoing:
             return lane, None
         lane.share += min(lane.waiting[0].size, PIECE) / lane.weight
         message = lane.waiting.popleft()
+        if lane.way is Way.FRESH:
+            lane.behind.popleft()
         lane.queued -= message.size
         lane.untaken += message.size
         return lane, message
@@ -196,7 +216,17 @@ class Outgoing:
     def _may_send(self, lane: Lane) -> bool:
         if lane.packing:
             return False
-        return lane.body is not None or (bool(lane.waiting) and lane.untaken < self.window)
+        if lane.body is not None:
+            return True
+        return bool(lane.waiting) and lane.untaken < self.window and not self._must_wait(lane)
+
+    def _must_wait(self, lane: Lane) -> bool:
+        """A tentative frame stays behind the stable ones before it, as long as their reader keeps up: a bucket that is tentative, and the one
+        before it not closed, looks like a failure. It overtakes those that wait for a reader that does not."""
+        before = self.correct.get(lane.stream) if lane.way is Way.FRESH else None
+        if before is None or before.done >= lane.behind[0]:
+            return False
+        return before.packing or before.body is not None or before.untaken < self.window
 
     def _pack(self, lane: Lane, message: Encoded) -> None:
         body = message.body()
@@ -214,6 +244,7 @@ class Outgoing:
             lane.sent += cut.size
             lane.unsent -= cut.size
             lane.body = body if lane.sent < body.size else None
+            lane.done += lane.body is None
             if lane.way is Way.CORRECT and lane.channel in self.lanes:
                 self.correct_bytes -= cut.size
         return _joined(lane.channel, total, cut)
