@@ -19,7 +19,7 @@ from auroral.wire.flight import FlightTransport
 from auroral.wire.hello import Identity
 from auroral.wire.memory import MemoryNetwork, MemoryTransport
 from auroral.wire.switchboard import Switchboard
-from auroral.wire.transport import Patience, Transport
+from auroral.wire.transport import Patience
 
 QUICK = Patience(silence=1.0, beat=0.05, connect=2.0, first_retry=0.01, longest_retry=0.1, nobody=0.01)
 PATIENT = replace(QUICK, silence=20.0)
@@ -162,8 +162,3 @@ def in_order_but_for_breaks(numbers: list[int | str]) -> bool:
                 return False
             last, since_break = number, False
     return True
-
-
-def as_transport(transport: Switchboard) -> Transport:
-    """The type checker's proof that a switchboard is one."""
-    return transport

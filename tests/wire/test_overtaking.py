@@ -48,7 +48,7 @@ class Lanes:
         network.at(latest[lane], partial(network._arrive, pair, connection, connection.number, message))
 
 
-@pytest.mark.parametrize(("seed", "apart"), [(1, False), (15, True)])
+@pytest.mark.parametrize(("seed", "apart"), [(2, False), (4, True)])
 def test_guarantees_hold_though_lanes_overtake(seed: int, apart: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     lanes = Lanes(apart)
     monkeypatch.setattr(Network, "send", lambda network, *message: lanes.send(network, *message))

@@ -30,14 +30,14 @@ from auroral.wire.living import Living
 from auroral.wire.outgoing import Outgoing
 from auroral.wire.peers import Dial, Peer, Waiting
 from auroral.wire.things import Cores, Taken
-from auroral.wire.transport import Deliver, Patience
+from auroral.wire.transport import Deliver, Patience, Transport
 
 _log = logging.getLogger(__name__)
 STRANGERS = "(strangers)"
 """The peer that refusals of unknown callers are counted with: a name that anybody can claim must not fill the memory."""
 
 
-class Switchboard:
+class Switchboard(Transport):
     def __init__(
         self,
         identity: Identity,

@@ -1,7 +1,7 @@
 """How a host talks to cores on other nodes: the contract of a connection that the protocol was proved with (`sim.network`).
 
-- Between two cores, messages of one way (control, the fresh and the correct lane of a stream; `lanes`) arrive in the order in which they
-  were sent, or the connection between their nodes breaks, and all cores on both sides that talked over it hear `Disconnected`. What was
+- Between two cores, messages of one way (control, the fresh and the correct lane of a stream; `lanes` says which overtake which) arrive in
+  the order in which they were sent, or the connection between their nodes breaks, and all cores on both sides that talked over it hear `Disconnected`. What was
   sent meanwhile is lost. Only tentative frames may be lost without that: the oldest, where a reader is too slow, and they are counted.
 - A message never reaches another life of a core than the one that its sender was connected with. When a core ends, those that it talked
   with hear `Disconnected`.
