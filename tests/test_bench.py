@@ -34,3 +34,14 @@ def test_the_stored_results_are_judged_so() -> None:
     stored = json.loads((RESULTS / "memory.json").read_text())
     found = judged({int(number): sizes for number, sizes in stored["resident_mb"].items()})
     assert {name: stored[name] for name in found} == found
+
+
+def test_what_a_hop_adds_is_what_was_asked_for_and_what_the_page_says() -> None:
+    stored = json.loads((RESULTS / "wire.json").read_text())
+    assert max(stored["p50_us"].values()) <= 1000 * stored["asked_p50_ms"]
+    page = (RESULTS.parents[1] / "docs" / "wire.md").read_text()
+    for name in stored["p50_us"]:
+        p50, p99 = stored["p50_us"][name] / 1000, stored["p99_us"][name] / 1000
+        assert f"| {p50:.1f} ms | {p99:.1f} ms |" in page
+    assert f"{stored['frames_a_second']} a second, {stored['mb_a_second']} MB/s" in page
+    assert f"{stored['beside_large_worst_ms']:.0f} ms at worst" in page

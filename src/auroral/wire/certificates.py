@@ -1,0 +1,39 @@
+"""TLS by one setting: who may speak is who has a certificate of one authority, made out to the name of its node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from auroral.wire.errors import WireError
+
+CA, CERTIFICATE, KEY = "ca.pem", "cert.pem", "key.pem"
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """PEM. The certificate names the node as its first subject alternative name (DNS), and serves for both ends of a connection: it must
+    not be restricted to one of them."""
+
+    ca: bytes
+    certificate: bytes
+    key: bytes
+
+    @staticmethod
+    def from_files(ca: Path, certificate: Path, key: Path) -> Certificates:
+        found = []
+        for path in (ca, certificate, key):
+            try:
+                data = path.read_bytes()
+            except OSError as error:
+                raise WireError(
+                    f"a file for TLS cannot be read: {error.strerror}", str(path), f"{CA}, {CERTIFICATE}, {KEY}"
+                ) from error
+            if b"-----BEGIN " not in data:
+                raise WireError("this is no PEM file", str(path), "text with a line -----BEGIN ...-----")
+            found.append(data)
+        return Certificates(*found)
+
+    @staticmethod
+    def from_folder(folder: Path) -> Certificates:
+        return Certificates.from_files(folder / CA, folder / CERTIFICATE, folder / KEY)

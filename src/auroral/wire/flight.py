@@ -1,0 +1,277 @@
+"""Nodes in processes of their own: one Flight port a node, one connection a pair of nodes.
+
+A connection is one `DoExchange`, of whoever called (`switchboard`). The caller's hello is the descriptor, the first thing that comes
+back is the answer; from then on each side writes and reads things (`things`) as application metadata. With certificates, both ends prove
+who they are before a byte of this is read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import json
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
+
+import pyarrow.flight as fl
+
+from auroral.model.deployment import LOCAL_HOST, Endpoint
+from auroral.wire.addresses import AddressBook
+from auroral.wire.certificates import Certificates
+from auroral.wire.errors import Overtaken, WireError
+from auroral.wire.exchange import BROKEN, Exchange, post
+from auroral.wire.hello import Hello, Identity
+from auroral.wire.lanes import Way
+from auroral.wire.limits import MIB
+from auroral.wire.peers import Peer
+from auroral.wire.sockets import connected, grpc_address, sever
+from auroral.wire.switchboard import Switchboard
+from auroral.wire.transport import Deliver, Patience
+
+_REFUSED = "refused"
+_EACH_WAIT = 0.02
+
+
+class FlightTransport(Switchboard):
+    """`listen` with port 0 takes a free one, which `port` says once it is started. Without `certificates` anybody who reaches the port can
+    speak: for one machine, or a network where all are trusted."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        book: AddressBook,
+        deliver: Deliver,
+        listen: Endpoint | None = None,
+        certificates: Certificates | None = None,
+        patience: Patience | None = None,
+        weights: Mapping[Way, float] | None = None,
+    ):
+        super().__init__(identity, book, deliver, patience, weights)
+        self.host, self.port = (listen.host, listen.port) if listen is not None else (LOCAL_HOST, 0)
+        self.certificates = certificates
+        self._server: _Server | None = None
+        self._calls: set[_Call] = set()
+        self._aside = concurrent.futures.ThreadPoolExecutor(1, f"wire-{identity.node}-aside")
+
+    async def start(self) -> None:
+        await super().start()
+        try:
+            self._server = await asyncio.to_thread(_Server, self)
+        except BROKEN as error:
+            await super().stop()
+            raise WireError(
+                f"cannot listen: {str(error)[:200]}",
+                f"{self.host}:{self.port}",
+                "an address of this machine and a free port, and certificates that belong together",
+            ) from error
+        self.port = self._server.port
+
+    async def stop(self) -> None:
+        await super().stop()
+        for call in list(self._calls):
+            while call.thread.is_alive():
+                call.cancel()
+                await asyncio.to_thread(call.thread.join, _EACH_WAIT)
+        if self._server is not None:
+            server, self._server = self._server, None
+            stopping = asyncio.ensure_future(asyncio.to_thread(server.shutdown))
+            # It waits for every call to end, and a peer that stands still ends none: neither do strangers who say nothing.
+            while not stopping.done():
+                sever(local=self.port)
+                await asyncio.wait([stopping], timeout=_EACH_WAIT)
+            await stopping
+        await asyncio.to_thread(self._aside.shutdown, cancel_futures=True)
+
+    def aside(self, step: Callable[[], None]) -> None:
+        """Large messages are written and read one after the other, beside all others. Not any more once it stops."""
+        with suppress(RuntimeError):
+            self._aside.submit(step)
+
+    def _dial(self, peer: Peer, hello: Hello) -> _Call:
+        call = _Call(self, peer, hello, self.book.nodes[peer.name])
+        self._calls.add(call)
+        return call
+
+    def call_ended(self, call: _Call) -> None:
+        self._calls.discard(call)
+
+    @property
+    def _scheme(self) -> str:
+        return "grpc" if self.certificates is None else "grpc+tls"
+
+    def uri(self, endpoint: Endpoint) -> str:
+        return f"{self._scheme}://{endpoint}"
+
+
+class _Call:
+    """An attempt to connect, in a thread that then reads what comes."""
+
+    def __init__(self, transport: FlightTransport, peer: Peer, hello: Hello, endpoint: Endpoint):
+        self.transport, self.peer, self.hello, self.endpoint = transport, peer, hello, endpoint
+        self.cancelled = False
+        self._reader: Any = None
+        self._severed: Callable[[], int] | None = None
+        self._deadline = transport.loop.call_later(transport.patience.connect, self.cancel)
+        name = f"wire-{transport.node}-from-{peer.name}"
+        self.thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self.thread.start()
+
+    def cancel(self) -> None:
+        """From any thread. A read comes back when it is cancelled, a write only when the connection is gone."""
+        self.cancelled = True
+        if (reader := self._reader) is not None:
+            reader.cancel()
+        if (severed := self._severed) is not None:
+            severed()
+
+    def _run(self) -> None:
+        transport = self.transport
+        client = writer = None
+        try:
+            client = fl.FlightClient(transport.uri(self.endpoint), **self._options())
+            writer, self._reader = client.do_exchange(fl.FlightDescriptor.for_command(self.hello.to_bytes()))
+            if self.cancelled:
+                raise WireError("it took too long, or was given up", self.peer.name)
+            answer = _answer(self._reader.read_chunk())
+            self._severed = self._found(answer.seen_as)
+            exchange = ask_loop(transport.loop, partial(self._connected, answer, writer), transport.patience.connect)
+            if exchange is not None:
+                exchange.run()
+        except (WireError, *BROKEN) as error:
+            reason = str(error) or "the other side ended it"
+            post(transport.loop, transport.not_connected, self.peer, self, reason, isinstance(error, Overtaken))
+        finally:
+            self._end(writer, client)
+
+    def _options(self) -> dict[str, Any]:
+        connect = int(1000 * self.transport.patience.connect)
+        options: dict[str, Any] = {
+            "generic_options": [
+                # Each attempt is one of its own, and takes no longer than it may.
+                ("grpc.use_local_subchannel_pool", 1),
+                ("grpc.initial_reconnect_backoff_ms", connect),
+                ("grpc.min_reconnect_backoff_ms", connect),
+                ("grpc.max_reconnect_backoff_ms", connect),
+                # Nodes reach one another themselves, whatever the environment says of the web.
+                ("grpc.enable_http_proxy", 0),
+                ("grpc.max_receive_message_length", MIB),
+            ]
+        }
+        if (tls := self.transport.certificates) is not None:
+            options |= {"tls_root_certs": tls.ca, "cert_chain": tls.certificate, "private_key": tls.key}
+            # The name of the node is what its certificate must say, wherever it runs.
+            options["override_hostname"] = self.peer.name
+        return options
+
+    def _found(self, seen_as: str) -> Callable[[], int]:
+        """What breaks this connection: known by the address that the peer sees, or, if that was changed on the way, as the only one to the
+        peer's port."""
+        address, port = grpc_address(seen_as), self.endpoint.port
+        if address is not None and connected(address, port):
+            return partial(sever, local=address, remote=port)
+        return partial(sever, remote=port)
+
+    def _connected(self, answer: Hello, writer: Any) -> Exchange | None:
+        self._deadline.cancel()
+        link = self.transport.connected(self.peer, self, answer)
+        if link is None:
+            return None
+        exchange = Exchange(self.transport, link, self._reader, writer, self.cancel, self.transport.aside)
+        self.transport.carried(link, exchange)
+        return exchange
+
+    def _end(self, *ending: Any) -> None:
+        for one in ending:
+            if one is not None:
+                # It is broken already. That it is closed keeps Arrow from saying so on standard error.
+                with suppress(*BROKEN):
+                    one.close()
+        post(self.transport.loop, self.transport.call_ended, self)
+
+
+class _Server(fl.FlightServerBase):  # type: ignore[misc]
+    """Takes exchanges, and nothing else that Flight knows."""
+
+    def __init__(self, transport: FlightTransport):
+        self.transport = transport
+        tls = transport.certificates
+        secure: dict[str, Any] = {}
+        if tls is not None:
+            secure = {
+                "tls_certificates": [(tls.certificate, tls.key)],
+                "verify_client": True,
+                "root_certificates": tls.ca,
+            }
+        super().__init__(transport.uri(Endpoint(transport.host, transport.port)), **secure)
+
+    def do_exchange(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
+        """In a thread of gRPC's, for as long as the connection lasts."""
+        transport = self.transport
+        patience = transport.patience.connect
+        try:
+            hello = Hello.from_bytes(descriptor.command or b"", f"hello from {context.peer()}")
+        except WireError as error:
+            post(transport.loop, transport.refused, error)
+            _refuse(writer, error)
+            return
+        try:
+            taken = ask_loop(transport.loop, partial(self._accept, context, hello, reader, writer), patience)
+        except WireError as error:
+            _refuse(writer, error)
+            return
+        answer, exchange = taken
+        with suppress(*BROKEN):
+            writer.write_metadata(answer.seen(context.peer()).to_bytes())
+        exchange.run()
+
+    def _accept(self, context: Any, hello: Hello, reader: Any, writer: Any) -> tuple[Hello, Exchange]:
+        certified = None if self.transport.certificates is None else context.peer_identity().decode(errors="replace")
+        answer, link = self.transport.accept(hello, certified)
+        address = grpc_address(context.peer())
+        end = partial(sever, local=self.port, remote=address)
+        exchange = Exchange(self.transport, link, reader, writer, end, self.transport.aside)
+        self.transport.carried(link, exchange)
+        return answer, exchange
+
+
+T = TypeVar("T")
+
+
+def ask_loop(loop: asyncio.AbstractEventLoop, question: Callable[[], T], patience: float) -> T:
+    """From a thread: what the loop answers, within so many seconds. WireError where it refuses, or does not answer."""
+    asked: concurrent.futures.Future[T] = concurrent.futures.Future()
+
+    def ask() -> None:
+        if asked.set_running_or_notify_cancel():
+            try:
+                asked.set_result(question())
+            except WireError as error:
+                asked.set_exception(error)
+
+    post(loop, ask)
+    try:
+        return asked.result(patience)
+    except TimeoutError:
+        if asked.cancel():
+            raise WireError(f"the node did not answer for {patience:g} s", "event loop") from None
+        return asked.result()
+
+
+def _refuse(writer: Any, error: WireError) -> None:
+    with suppress(*BROKEN):
+        writer.write_metadata(json.dumps([_REFUSED, isinstance(error, Overtaken), str(error)[:1000]]).encode())
+
+
+def _answer(chunk: Any) -> Hello:
+    """The hello of the other side; WireError where it refused."""
+    data = b"" if chunk.app_metadata is None else chunk.app_metadata.to_pybytes()
+    try:
+        said = json.loads(data)
+    except (ValueError, RecursionError):
+        said = None
+    if type(said) is list and len(said) == 3 and said[0] == _REFUSED:
+        raise (Overtaken if said[1] is True else WireError)(f"refused: {str(said[2])[:1000]}")
+    return Hello.from_bytes(data, "answer")

@@ -1,0 +1,88 @@
+"""Ends a TCP connection of this process from outside of whatever library uses it.
+
+Flight has no way to end a call from the server's side, and gRPC does not let go of a blocked write before the network does: with a peer
+that stands still, a thread would be stuck until it wakes. When the socket is shut down, both see a broken connection at once.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+from urllib.parse import unquote
+
+_PEER = re.compile(r"ipv[46]:\[?([0-9A-Fa-f:.]+)(?:%[^\]]*)?\]?:([0-9]+)")
+Address = tuple[str, int]
+
+
+def grpc_address(peer: str) -> Address | None:
+    """Of gRPC's text, `ipv4:127.0.0.1:4711` or `ipv6:%5B::1%5D:4711`."""
+    found = _PEER.fullmatch(unquote(peer))
+    return None if found is None else (_plain(found[1]), int(found[2]))
+
+
+def sever(*, local: Address | int | None = None, remote: Address | int | None = None) -> int:
+    """Shuts down the connections with these ends, each an address with its port or any with the port. Gives how many."""
+    ended = 0
+    for found in _connections(local, remote):
+        with found, suppress(OSError):
+            found.shutdown(socket.SHUT_RDWR)
+            ended += 1
+    return ended
+
+
+def connected(local: Address, remote: int) -> bool:
+    found = list(_connections(local, remote))
+    for one in found:
+        one.close()
+    return bool(found)
+
+
+def _connections(local: Address | int | None, remote: Address | int | None) -> Iterator[socket.socket]:
+    # Linux has the first, other Unixes the second.
+    folder = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
+    for name in os.listdir(folder):
+        if name.isdecimal() and (found := _duplicate(int(name))) is not None:
+            try:
+                right = _matches(found.getsockname(), local) and _matches(found.getpeername(), remote)
+            except OSError:
+                # It is not connected, or has just ended.
+                right = False
+            if right:
+                yield found
+            else:
+                found.close()
+
+
+def _duplicate(number: int) -> socket.socket | None:
+    """A number may mean another file by the time it is looked at: what is looked at is a copy, which stays what it is."""
+    try:
+        copy = os.dup(number)
+    except OSError:
+        return None
+    try:
+        found = socket.socket(fileno=copy)
+    except OSError:
+        os.close(copy)
+        return None
+    if found.family in (socket.AF_INET, socket.AF_INET6) and found.type == socket.SOCK_STREAM:
+        return found
+    found.close()
+    return None
+
+
+def _matches(address: tuple[str, int], wanted: Address | int | None) -> bool:
+    if wanted is None:
+        return True
+    if isinstance(wanted, int):
+        return address[1] == wanted
+    return (_plain(address[0]), address[1]) == wanted
+
+
+def _plain(address: str) -> str:
+    found = ipaddress.ip_address(address.partition("%")[0])
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return str(mapped or found)

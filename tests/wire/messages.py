@@ -1,0 +1,142 @@
+"""Random messages of every kind."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from auroral.dpc.coverage import Coverage, Level
+from auroral.dpc.layout import Wiring
+from auroral.dpc.states import State
+from auroral.dpc.switching import Lane, Offer
+from auroral.dpc.values import (
+    LOST,
+    Ack,
+    Ask,
+    Commit,
+    Committed,
+    Confirm,
+    Content,
+    Gap,
+    GiveState,
+    Grant,
+    Hashes,
+    Message,
+    Ping,
+    Pong,
+    Prepare,
+    Promise,
+    Refuse,
+    Release,
+    Rewire,
+    Rewired,
+    Snapshot,
+    Stable,
+    Subscribe,
+    Tentative,
+    Unsubscribe,
+    Want,
+    WantState,
+    Withdraw,
+)
+from auroral.wire.limits import LARGEST_HASH, LARGEST_NUMBER, LONGEST_TIME, MOST_ROWS
+
+names = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=8)
+numbers = st.integers(0, LARGEST_NUMBER)
+hashes = st.integers(-1, LARGEST_HASH)
+seconds = st.floats(0, LONGEST_TIME)
+flags = st.booleans()
+tables = st.lists(
+    st.tuples(st.integers(-(2**63), 2**63 - 1), st.none() | st.text(max_size=5), st.floats()), max_size=5
+).map(
+    lambda rows: pa.table(
+        {
+            "a": pa.array([row[0] for row in rows], pa.int64()),
+            "b": pa.array([row[1] for row in rows], pa.string()),
+            "c": pa.array([row[2] for row in rows], pa.float64()),
+        }
+    )
+)
+batches = tables.filter(lambda table: table.num_rows > 0).map(lambda table: table.combine_chunks().to_batches()[0])
+
+
+@st.composite
+def contents(draw: st.DrawFn) -> Content:
+    kind = draw(st.sampled_from(("lost", "none", "table", "batch")))
+    if kind == "lost":
+        return LOST
+    hash = draw(st.integers(0, LARGEST_HASH))
+    if kind == "none":
+        return Content(hash, draw(st.integers(0, MOST_ROWS)))
+    rows = draw(tables if kind == "table" else batches)
+    return Content(hash, rows.num_rows, rows)
+
+
+@st.composite
+def spans(draw: st.DrawFn) -> tuple[tuple[int, int, Level], ...]:
+    ends = sorted(draw(st.sets(st.integers(0, 1 << 40), max_size=6)))
+    return tuple((begin, end, draw(st.sampled_from(Level))) for begin, end in zip(ends[::2], ends[1::2], strict=False))
+
+
+@st.composite
+def stables(draw: st.DrawFn) -> Stable:
+    given = tuple(draw(st.lists(contents(), max_size=3)))
+    held = tuple(draw(seconds) for _ in given) if draw(flags) else ()
+    return Stable(draw(names), draw(numbers), draw(numbers), given, held)
+
+
+def named(values: st.SearchStrategy[object]) -> st.SearchStrategy[dict[str, object]]:
+    return st.dictionaries(names, values, max_size=3)
+
+
+def listed(values: st.SearchStrategy[object]) -> st.SearchStrategy[tuple[object, ...]]:
+    return st.lists(values, max_size=3).map(tuple)
+
+
+BY_KIND: dict[type, st.SearchStrategy[Message]] = {
+    Subscribe: st.builds(Subscribe, names, numbers, st.sampled_from(Lane), st.none() | numbers, flags, flags),
+    Unsubscribe: st.builds(Unsubscribe, names, numbers),
+    Stable: stables(),
+    Tentative: st.builds(
+        Tentative, names, numbers, numbers, contents(), flags, seconds, st.builds(Coverage, named(spans()))
+    ),
+    Confirm: st.builds(Confirm, names, numbers, numbers, listed(hashes)),
+    Gap: st.tuples(numbers, numbers).flatmap(
+        lambda ends: st.builds(Gap, names, numbers, st.just(min(ends)), st.just(max(ends)))
+    ),
+    Want: st.builds(Want, names, numbers, numbers),
+    Ping: st.builds(
+        Ping,
+        named(st.builds(Ack, numbers, seconds)),
+        named(numbers),
+        named(st.builds(Hashes, numbers, listed(hashes))),
+        seconds,
+    ),
+    Pong: st.builds(Pong, named(st.builds(Offer, st.sampled_from(State), flags, numbers, numbers)), named(numbers)),
+    Ask: st.builds(Ask, numbers, seconds),
+    Grant: st.builds(Grant, numbers),
+    Refuse: st.builds(Refuse, numbers),
+    Release: st.just(Release()),
+    WantState: st.builds(WantState, names),
+    GiveState: st.builds(GiveState, names, st.builds(Snapshot, numbers, st.none() | contents())),
+    Prepare: st.builds(Prepare, numbers, numbers),
+    Promise: st.builds(Promise, numbers, numbers, numbers),
+    Withdraw: st.builds(Withdraw, numbers, numbers),
+    Commit: st.builds(Commit, numbers, numbers),
+    Committed: st.builds(Committed, numbers),
+    Rewire: st.builds(Rewire, numbers, st.builds(Wiring, named(listed(names)), named(listed(names)), listed(names))),
+    Rewired: st.builds(Rewired, numbers),
+}
+messages = st.one_of(*BY_KIND.values())
+
+
+def rows_of(message: Message) -> list[pa.RecordBatch | pa.Table | None]:
+    match message:
+        case Stable(contents=given):
+            return [content.rows for content in given]
+        case Tentative(content=given):
+            return [given.rows]
+        case GiveState(snapshot=Snapshot(state=Content() as given)):
+            return [given.rows]
+        case _:
+            return []

@@ -1,0 +1,340 @@
+"""What only a real network has: processes that die or stand still, strangers at the port, TLS, threads and ports."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.flight as fl
+import pytest
+
+from auroral.dpc.values import Grant
+from auroral.model.deployment import Endpoint
+from auroral.wire import outgoing
+from auroral.wire.errors import WireError
+from auroral.wire.hello import Hello, Identity
+from auroral.wire.sockets import grpc_address
+from auroral.wire.things import Open, piece_head
+from wire.certs import Authority
+from wire.hosts import BROKEN, BUCKET, PATIENT, Hosts, Node, over_flight, run
+from wire.test_transport import stable
+
+PEER = Path(__file__).with_name("peer.py")
+
+
+class Child:
+    """Node n2, in a process of its own."""
+
+    def __init__(self, hosts: Hosts, parent: Node, port: int = 0):
+        command = [sys.executable, str(PEER), str(parent.transport.port), str(port)]  # type: ignore[attr-defined]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.port = int(self.process.stdout.readline())
+        hosts.book.place("b", "n2")
+        hosts.book.locate("n2", Endpoint("127.0.0.1", self.port))
+
+    def signal(self, number: signal.Signals) -> None:
+        os.kill(self.process.pid, number)
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+async def talking(hosts: Hosts, parent: Node, children: list[Child], port: int = 0) -> Child:
+    child = await asyncio.to_thread(Child, hosts, parent, port)
+    children.append(child)
+    number = len(children) * 1000
+    await parent.until(lambda: ("b", Grant(number)) in parent.heard.get("a", []) or _ask(parent, number))
+    return child
+
+
+def _ask(parent: Node, number: int) -> None:
+    parent.transport.send("a", "b", Grant(number))
+
+
+@pytest.fixture
+def children() -> Iterator[list[Child]]:
+    found: list[Child] = []
+    yield found
+    for child in found:
+        child.end()
+
+
+# Processes
+
+
+@pytest.mark.slow
+def test_a_killed_peer_that_comes_back(children: list[Child]) -> None:
+    async def scenario(hosts: Hosts) -> None:
+        parent = await hosts.node("n1", "a")
+        child = await talking(hosts, parent, children)
+        child.signal(signal.SIGKILL)
+        parent.heard["a"].clear()
+        await parent.until(lambda: parent.heard["a"][-1:] == [("b", BROKEN)])
+        for number in range(5):
+            parent.transport.send("a", "b", Grant(number))
+        await parent.until(lambda: len(parent.heard["a"]) >= 2)
+        parent.heard["a"].clear()
+        # At the same port, as a node that is started again.
+        await talking(hosts, parent, children, child.port)
+        assert not {Grant(number) for number in range(5)} & {message for _, message in parent.heard["a"]}
+
+    run("flight", scenario)
+
+
+@pytest.mark.slow
+def test_a_peer_that_stands_still_for_too_long(children: list[Child]) -> None:
+    async def scenario(hosts: Hosts) -> None:
+        parent = await hosts.node("n1", "a")
+        child = await talking(hosts, parent, children)
+        child.signal(signal.SIGSTOP)
+        parent.heard["a"].clear()
+        # More than the network takes in: a thread is in the middle of writing.
+        rows = pa.table({"v": np.arange(2_000_000)})
+        for bucket in range(3):
+            parent.transport.send("a", "b", stable("s", bucket, rows))
+        await parent.until(lambda: parent.heard["a"] == [("b", BROKEN)])
+        assert [reason for reason in parent.counters("n2").broken if reason.startswith("silent for")]
+        child.signal(signal.SIGCONT)
+        parent.heard["a"].clear()
+        await parent.until(lambda: ("b", Grant(77)) in parent.heard["a"] or _ask(parent, 77))
+
+    run("flight", scenario)
+
+
+@pytest.mark.slow
+def test_a_peer_that_stands_still_does_not_fill_the_memory(
+    children: list[Child], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outgoing, "MOST_CORRECT", 64 << 20)
+
+    async def scenario(hosts: Hosts) -> None:
+        parent = await hosts.node("n1", "a", patience=PATIENT)
+        child = await talking(hosts, parent, children)
+        child.signal(signal.SIGSTOP)
+        parent.heard["a"].clear()
+        rows = pa.table({"v": np.arange(1_000_000)})
+        for bucket in range(12):
+            parent.transport.send("a", "b", stable("s", bucket, rows))
+        await parent.until(lambda: parent.heard["a"] == [("b", BROKEN)])
+        (reason,) = parent.counters("n2").broken
+        assert reason.endswith("bytes of stable rows wait")
+
+    run("flight", scenario)
+
+
+@pytest.mark.slow
+def test_a_stop_does_not_wait_for_a_peer_that_stands_still(children: list[Child]) -> None:
+    async def scenario(hosts: Hosts) -> None:
+        parent = await hosts.node("n1", "a", patience=PATIENT)
+        child = await talking(hosts, parent, children)
+        child.signal(signal.SIGSTOP)
+        parent.transport.send("a", "b", stable("s", 1, pa.table({"v": np.arange(3_000_000)})))
+        await parent.until(lambda: parent.transport.backlog("a"))
+        async with asyncio.timeout(5):
+            await parent.transport.stop()
+        assert not [thread for thread in threading.enumerate() if thread.name.startswith("wire-")]
+
+    run("flight", scenario)
+
+
+# Strangers
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(1000),
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\x00\x00\x00\x00\x00\x01",
+        random.Random(1).randbytes(100_000),
+    ],
+    ids=["silent", "http", "zeros", "oversized", "random"],
+)
+def test_bytes_of_strangers_disturb_nobody(data: bytes) -> None:
+    async def scenario(hosts: Hosts) -> None:
+        first, second = await hosts.pair()
+        stranger = socket.create_connection(("127.0.0.1", second.transport.port))  # type: ignore[attr-defined]
+        with stranger:
+            try:
+                stranger.sendall(data)
+            except OSError:
+                assert data, "it was thrown out before it had said all"
+            first.transport.send("a", "b", Grant(1))
+            await second.until(lambda: len(second.heard["b"]) == 2)
+            assert not first.counters("n2").broken
+            # Who says nothing keeps no node from stopping.
+            async with asyncio.timeout(5):
+                await second.transport.stop()
+
+    run("flight", scenario)
+
+
+def exchange(port: int, hello: bytes, *things: bytes) -> list[bytes]:
+    """What the node answers to a caller that speaks Flight, and says this."""
+    answers = []
+    options = [("grpc.enable_http_proxy", 0), ("grpc.use_local_subchannel_pool", 1)]
+    with fl.FlightClient(f"grpc://127.0.0.1:{port}", generic_options=options) as client:
+        writer, reader = client.do_exchange(fl.FlightDescriptor.for_command(hello))
+        try:
+            for thing in things:
+                writer.write_metadata(thing)
+            while True:
+                answers.append(reader.read_chunk().app_metadata.to_pybytes())
+        except (fl.FlightError, pa.ArrowException, OSError, StopIteration):
+            pass
+        with suppress(fl.FlightError, pa.ArrowException, OSError):
+            writer.close()
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("hello", "answer"),
+    [
+        (b"", "no hello"),
+        (b"junk", "no hello"),
+        (b'["auroral", 2]', "protocol version 2 is spoken there, 1 here"),
+        (bytes(300_000), "a hello of 300000 bytes"),
+        (Hello(Identity.of("n9", BUCKET), "n3", 1).to_bytes(), "it looks for 'n3', and this is 'n1'"),
+        (Hello(Identity.of("n1", BUCKET), "n1", 1).to_bytes(), "two nodes have the name 'n1'"),
+        (Hello(Identity.of("n9", 1), "n1", 1).to_bytes(), "its bucket interval is 1 us"),
+    ],
+)
+def test_a_hello_that_is_refused_is_answered_and_logged(
+    hello: bytes, answer: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(hosts: Hosts) -> None:
+        node = await hosts.node("n1", "a")
+        (said,) = await asyncio.to_thread(exchange, node.transport.port, hello)  # type: ignore[attr-defined]
+        assert answer in said.decode().replace('\\"', '"')
+        await node.until(lambda: node.counters("(strangers)").refused.total() == 1)
+        assert [record for record in caplog.records if answer in record.message]
+        assert not node.heard
+
+    with caplog.at_level(logging.WARNING):
+        run("flight", scenario)
+
+
+@pytest.mark.parametrize(
+    "things",
+    [
+        [b"junk"],
+        [bytes(500_000)],
+        [Open(1, "x", 1, "a", 1, "control", "").to_bytes(), piece_head(1, 8) + b"whatever"],  # type: ignore[arg-type]
+        [piece_head(1, 8) + b"whatever"],
+    ],
+    ids=["junk", "oversized", "no message", "no channel"],
+)
+def test_a_peer_that_speaks_nonsense_is_cut_off(things: list[bytes]) -> None:
+    async def scenario(hosts: Hosts) -> None:
+        node, other = await hosts.node("n1", "a"), await hosts.node("n2", "b")
+        hello = Hello(Identity.of("n9", BUCKET), "n1", 1).to_bytes()
+        answers = await asyncio.to_thread(exchange, node.transport.port, hello, *things)  # type: ignore[attr-defined]
+        assert Hello.from_bytes(answers[0]).identity.node == "n1"
+        await node.until(lambda: node.counters("n9").broken.total() == 1)
+        assert not node.heard
+        other.transport.send("b", "a", Grant(1))
+        await node.until(lambda: node.heard.get("a"))
+
+    run("flight", scenario)
+
+
+def test_another_node_at_the_address_is_not_talked_to() -> None:
+    async def scenario(hosts: Hosts) -> None:
+        first, second = await hosts.node("n1", "a"), await hosts.node("n2", "b")
+        hosts.book.locate("n3", hosts.book.nodes["n2"])
+        hosts.book.place("c", "n3")
+        first.transport.send("a", "c", Grant(1))
+        await first.until(lambda: first.heard.get("a"))
+        assert first.heard["a"] == [("c", BROKEN)] and not second.heard
+
+    run("flight", scenario)
+
+
+# TLS
+
+
+@pytest.mark.slow
+def test_tls(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    ours, others = Authority(tmp_path / "ours"), Authority(tmp_path / "others")
+
+    async def scenario(hosts: Hosts) -> None:
+        node = await hosts.node("n1", "a", certificates=ours.certificate("n1"))
+        good = await hosts.node("n2", "b", certificates=ours.certificate("n2"))
+        good.transport.send("b", "a", Grant(1))
+        await node.until(lambda: node.heard.get("a"))
+        node.transport.send("a", "b", Grant(2))
+        await good.until(lambda: good.heard.get("b"))
+        assert node.numbers("a", "b") == [1] and good.numbers("b", "a") == [2]
+        refused = {
+            "without": None,
+            "of another authority": others.certificate("n4"),
+            "of another name": ours.certificate("n6"),
+        }
+        for number, certificates in enumerate(refused.values(), 3):
+            core = f"c{number}"
+            bad = await hosts.node(f"n{number}", core, certificates=certificates)
+            # Neither is it served, nor talked to.
+            bad.transport.send(core, "a", Grant(9))
+            await bad.until(lambda bad=bad, core=core: bad.heard.get(core))
+            node.transport.send("a", core, Grant(9))
+            await node.until(lambda core=core: (core, BROKEN) in node.heard["a"])
+            assert bad.numbers(core, "a") == [BROKEN]
+        assert node.numbers("a", "b") == [1] and len(node.heard["a"]) == 4
+        said = "the certificate of 'n6' comes with the name 'n5'"
+        assert node.counters("(strangers)").refused[said] == 1
+        assert [record for record in caplog.records if said in record.message]
+
+    with caplog.at_level(logging.WARNING):
+        run("flight", scenario)
+
+
+# Threads and ports
+
+
+@over_flight
+async def test_a_stop_leaves_no_thread_and_no_port(hosts: Hosts) -> None:
+    first, second = await hosts.pair()
+    third = await hosts.node("n3", "c")
+    for node, core in ((first, "a"), (second, "b")):
+        node.transport.send(core, "c", Grant(1))
+    await third.until(lambda: len(third.heard.get("c", [])) == 2)
+    assert [thread for thread in threading.enumerate() if thread.name.startswith("wire-")]
+    for node in (first, second, third):
+        await node.transport.stop()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("wire-")]
+    for node in (first, second, third):
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", node.transport.port))  # type: ignore[attr-defined]
+    again = await hosts.node("n1", "a", port=first.transport.port)  # type: ignore[attr-defined]
+    assert again.transport.port == first.transport.port  # type: ignore[attr-defined]
+
+
+@over_flight
+async def test_a_port_that_is_taken_is_said(hosts: Hosts) -> None:
+    # gRPC shares a port with whoever shares it too: this one does not.
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(WireError, match="cannot listen"):
+        await hosts.node("n1", "a", port=taken.getsockname()[1])
+
+
+def test_addresses_as_grpc_writes_them() -> None:
+    assert grpc_address("ipv4:127.0.0.1:4711") == ("127.0.0.1", 4711)
+    assert grpc_address("ipv6:%5B::1%5D:4711") == ("::1", 4711)
+    assert grpc_address("ipv6:[::ffff:10.0.0.1]:5") == ("10.0.0.1", 5)
+    assert grpc_address("unix:/tmp/x") is None
