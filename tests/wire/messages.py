@@ -13,14 +13,14 @@ from auroral.dpc.values import (
     LOST,
     Ack,
     Ask,
-    Commit,
-    Committed,
     Confirm,
     Content,
+    Decided,
     Gap,
     GiveState,
     Grant,
     Hashes,
+    Known,
     Message,
     Ping,
     Pong,
@@ -37,8 +37,8 @@ from auroral.dpc.values import (
     Unsubscribe,
     Want,
     WantState,
-    Withdraw,
 )
+from auroral.dpc.versions import Decision
 from auroral.wire.limits import LARGEST_HASH, LARGEST_NUMBER, LONGEST_TIME, MOST_ROWS
 
 names = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=8)
@@ -93,6 +93,12 @@ def listed(values: st.SearchStrategy[object]) -> st.SearchStrategy[tuple[object,
     return st.lists(values, max_size=3).map(tuple)
 
 
+@st.composite
+def decisions(draw: st.DrawFn) -> Decision:
+    later = draw(st.sets(st.integers(1, 1 << 40), max_size=4))
+    return Decision((0, *sorted(later)), draw(numbers))
+
+
 BY_KIND: dict[type, st.SearchStrategy[Message]] = {
     Subscribe: st.builds(Subscribe, names, numbers, st.sampled_from(Lane), st.none() | numbers, flags, flags),
     Unsubscribe: st.builds(Unsubscribe, names, numbers),
@@ -121,9 +127,8 @@ BY_KIND: dict[type, st.SearchStrategy[Message]] = {
     GiveState: st.builds(GiveState, names, st.builds(Snapshot, numbers, st.none() | contents())),
     Prepare: st.builds(Prepare, numbers, numbers),
     Promise: st.builds(Promise, numbers, numbers, numbers),
-    Withdraw: st.builds(Withdraw, numbers, numbers),
-    Commit: st.builds(Commit, numbers, numbers),
-    Committed: st.builds(Committed, numbers),
+    Decided: st.builds(Decided, decisions()),
+    Known: st.builds(Known, decisions()),
     Rewire: st.builds(Rewire, numbers, st.builds(Wiring, named(listed(names)), named(listed(names)), listed(names))),
     Rewired: st.builds(Rewired, numbers),
 }

@@ -15,13 +15,13 @@ from auroral.dpc.switching import Lane, Offer
 from auroral.dpc.values import (
     Ack,
     Ask,
-    Commit,
-    Committed,
     Confirm,
+    Decided,
     Gap,
     GiveState,
     Grant,
     Hashes,
+    Known,
     Message,
     Ping,
     Pong,
@@ -37,8 +37,8 @@ from auroral.dpc.values import (
     Unsubscribe,
     Want,
     WantState,
-    Withdraw,
 )
+from auroral.dpc.versions import Decision
 from auroral.wire.errors import WireError
 from auroral.wire.fields import (
     Read,
@@ -143,6 +143,14 @@ def _snapshot(value: Any, where: str) -> tuple[int, Announced | None]:
     return number(bucket, where), None if state is None else _content(state, where)
 
 
+def _decision(value: Any, where: str) -> Decision:
+    starts, attempt = parts(value, where, "starts", "attempt")
+    found = Decision(listed(number)(starts, where), number(attempt, where))
+    if found.starts[:1] != (0,) or any(before >= after for before, after in pairwise(found.starts)):
+        raise wrong(starts, where, "bucket 0, and each version behind the one before")
+    return found
+
+
 # How they are written
 
 
@@ -162,6 +170,10 @@ _write_named = _pairs(_same)
 
 def _write_wiring(wiring: Wiring) -> Any:
     return _write_named(wiring.inputs), _write_named(wiring.readers), wiring.peers
+
+
+def _write_decision(decision: Decision) -> Any:
+    return decision.starts, decision.attempt
 
 
 def _kind(name: str, type: type, *reads: Read, **writes: Callable[[Any], Any]) -> Kind:
@@ -207,9 +219,8 @@ KINDS = (
     _kind("give state", GiveState, text, _snapshot),
     _kind("prepare", Prepare, number, number),
     _kind("promise", Promise, number, number, number),
-    _kind("withdraw", Withdraw, number, number),
-    _kind("commit", Commit, number, number),
-    _kind("committed", Committed, number),
+    _kind("decided", Decided, _decision, decision=_write_decision),
+    _kind("known", Known, _decision, decision=_write_decision),
     _kind("rewire", Rewire, number, _wiring, wiring=_write_wiring),
     _kind("rewired", Rewired, number),
 )
