@@ -10,6 +10,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 ARGS ?=
+# Files of tests in two processes, each with one Spark; `make test ARGS="-n 0"` uses one, as a debugger needs it.
+SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help demo test test-fast check bench docs lock setup clean
 
@@ -22,7 +24,7 @@ demo: $(READY) ## run a small network-monitoring diagram live, and prove its out
 	@$(BIN)/auroral demo $(ARGS)
 
 test: $(READY) ## run all tests (needs minutes: many use a real Spark)
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(ARGS)
 
 test-fast: $(READY) ## run the quick tests: no Spark, nothing killed, fewer random examples (seconds)
 	@$(BIN)/python -m pytest -m 'not spark and not slow' --hypothesis-profile=fast $(ARGS)

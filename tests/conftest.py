@@ -1,4 +1,4 @@
-"""One Spark session for all tests that need one: starting it takes seconds. And the same sources in every process."""
+"""One Spark session for all tests of a process: starting it takes seconds. And the same sources in every process."""
 
 from __future__ import annotations
 
@@ -24,8 +24,23 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(Path(auroral.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
 )
 
+# A Java that lives for seconds, or evaluates thousands of different plans once, spends most of its time compiling itself to
+# its fastest form. For programs that tests start too.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 # For `make test-fast`; `make test` and CI draw as many examples as each test says.
 settings.register_profile("fast", max_examples=15)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where files are shared out among processes, the long ones come first, so that all processes end at about the same time."""
+    if not hasattr(config, "workerinput"):
+        return
+    weights: dict[Path, int] = {}
+    for item in items:
+        weight = 2 if item.get_closest_marker("spark") else 1 if item.get_closest_marker("slow") else 0
+        weights[item.path] = max(weight, weights.get(item.path, 0))
+    items.sort(key=lambda item: -weights[item.path])
 
 
 @pytest.fixture

@@ -101,14 +101,14 @@ def test_wrong_files_are_refused(auroral: Call, roads: Path, name: str, text: st
 
 
 @pytest.mark.spark
-def test_a_run_keeps_its_functions(process: Call, roads: Path) -> None:
+def test_a_run_keeps_its_functions(shared: Call, process: Call, roads: Path) -> None:
     rows = roads.parent / "reports.csv"
     rows.write_text("SEC,speed\n" + "".join(f"{sec},{sec % 90}\n" for sec in range(0, 300, 7)))
     given = ("--input", "reports=reports.csv", "--output", "jams=jams.csv", "--folder", "run")
-    ended = process("run", roads, "--functions", "roads.py", *given)
+    ended = shared("run", roads, "--functions", "roads.py", *given)
     assert ended.code == 0, ended.err
     assert [line.split(",")[-1] for line in (roads.parent / "jams.csv").read_text().split()] == ["agg_0", *"9989"]
-    # Without the files that they came from: what verifying loads, resuming loads too.
+    # Without the files that they came from, in a process that has not seen them: what verifying loads, resuming loads too.
     (roads.parent / "roads.py").unlink()
     roads.unlink()
     verified = process("verify", "run")

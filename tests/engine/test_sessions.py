@@ -44,6 +44,8 @@ def environment() -> dict[str, str]:
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_NO_DAEMONIZE": "1",
+        # Master, worker and executors are no programs that SPARK_SUBMIT_OPTS is for.
+        "JDK_JAVA_OPTIONS": os.environ["SPARK_SUBMIT_OPTS"],
     }
 
 

@@ -53,7 +53,8 @@ class EngineEvaluator:
     def __init__(self, session: Session, checked: Checked, folder: Path):
         self._session = session
         self._checked = checked
-        self._folder = folder
+        # Spark takes a relative name to be of the folder that it was started in, which this process may have left.
+        self._folder = folder.absolute()
         self._numbers = 0
         self._engine = self._new()
 
