@@ -50,7 +50,7 @@ MUTANTS = {
     ),
     "tentative at once": Mutant("sunion.py", "        return latest\n", "        return ready\n", 0),
     "what was held back is forgotten": Mutant(
-        "sunion.py", "return max(0.0, now - ready_at - self.usual_job.value)", "return 0.0", 11
+        "sunion.py", "return max(0.0, now - ready_at - self.usual_job.value)", "return 0.0", 24
     ),
     "final before all inputs are": Mutant(
         "sunion.py",
@@ -68,7 +68,7 @@ MUTANTS = {
         "sunion.py",
         "for b in range(max(0, bucket - horizon + 1), bucket + 1)",
         "for b in range(bucket, bucket + 1)",
-        0,
+        3,
     ),
     "every output is said to be stable": Mutant(
         "sunion.py",
@@ -80,7 +80,7 @@ MUTANTS = {
         "tuples.py",
         "            yield Tuple(TupleType.REC_DONE, self.frontier)\n\n    def gap",
         "            yield from [Tuple(TupleType.REC_DONE, self.frontier)] * 2\n\n    def gap",
-        0,
+        2,
     ),
     "an acknowledgement one too high": Mutant(
         "replica.py", "return Ack(need, reserve)", "return Ack(need + 1, reserve)", 1
