@@ -249,6 +249,12 @@ def test_the_same_answer_for_the_same_attempt_and_none_for_an_old_one():
     assert said(told(found, Prepare(1, 3), 1.1)) == [("catalog", Promise(1, 3, 6 + AHEAD))]
 
 
+def test_versions_begin_one_behind_the_other():
+    """Nothing may have become stable since the last change: an input is away."""
+    found = replica(Plan((0, 30)))
+    assert said(told(found, Prepare(2, 1), 0.1)) == [("catalog", Promise(2, 1, 31))]
+
+
 def test_what_readers_have_from_others_counts():
     """Another replica may have given them more."""
     found = replica()

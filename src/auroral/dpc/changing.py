@@ -28,10 +28,12 @@ PAUSE = 5.0
 
 
 def promised(plan: Plan, asked: Prepare, frontier: int, settings: Settings) -> Plan:
-    """Far enough ahead to go on while the others promise; the same again for an attempt that was answered before."""
+    """Far enough ahead to go on while the others promise, and behind where the last version begins; the same again for an attempt that was
+    answered before."""
     if asked.version != plan.next_version or asked.attempt <= plan.attempt:
         return plan
-    return Plan(plan.starts, frontier + math.ceil(PATIENCE / settings.bucket), asked.attempt)
+    ahead = frontier + math.ceil(PATIENCE / settings.bucket)
+    return Plan(plan.starts, max(ahead, plan.starts[-1] + 1), asked.attempt)
 
 
 def told(plan: Plan, said: Decided) -> Plan:
