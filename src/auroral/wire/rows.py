@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from auroral.wire.errors import WireError
 from auroral.wire.limits import MOST_ROWS
+from auroral.wire.unfolding import check_schema, check_stream
 
 ALIGNMENT = 64
 """Bytes. Arrow wants buffers to begin at such places; every part of a message does."""
@@ -31,10 +32,12 @@ def write(rows: pa.RecordBatch | pa.Table, sink: pa.NativeFile) -> None:
 
 
 def read(data: pa.Buffer, batch: bool, count: int, where: str) -> pa.RecordBatch | pa.Table:
-    """Nothing is copied. Every offset and length is checked: a wrong one would be followed out of the buffer."""
+    """Nothing is copied, nor unfolded. Every offset and length is checked: a wrong one would be followed out of the buffer."""
     try:
+        check_stream(data, where)
         source = pa.BufferReader(data)
         with pa.ipc.open_stream(source, options=_READ) as stream:
+            check_schema(stream.schema, where)
             found = stream.read_next_batch() if batch else stream.read_all()
             more = batch and next(iter(stream), None) is not None
         found.validate(full=True)
