@@ -12,7 +12,9 @@ import pytest
 
 from auroral.dpc.coverage import NOTHING
 from auroral.dpc.events import Disconnected, Received
-from auroral.dpc.values import Content, Grant, Stable, Tentative
+from auroral.dpc.values import Content, Grant, Known, Ping, Stable, Tentative
+from auroral.dpc.versions import Decision
+from auroral.wire import codec, outgoing, switchboard
 from auroral.wire.errors import WireError
 from auroral.wire.lanes import Way
 from auroral.wire.limits import MOST_FRESH
@@ -132,6 +134,50 @@ async def test_what_can_never_be_sent_is_an_error_of_the_sender(hosts: Hosts) ->
     with pytest.raises(WireError, match="rows are a tuple"):
         first.transport.send("a", "b", Stable("s", 1, 1, (Content(1, 1, (1,)),)))
     assert first.counters("n2").connected == 1 and not first.counters("n2").broken
+
+
+@over_both
+async def test_a_wrong_message_breaks_no_connection(hosts: Hosts) -> None:
+    """It is refused, counted and said where it is sent, by the checks of whoever would read it."""
+    first, second = await hosts.pair()
+    for wrong in (
+        Ping({}, {"a\tb": 1}),
+        Stable("s", 1, 1, (Content(1, 1),), (-995.0,)),
+        Known(Decision((0, 26, 26), 1)),
+    ):
+        with pytest.raises(WireError, match="is not valid here"):
+            first.transport.send("a", "b", wrong)
+    first.transport.send("a", "b", Grant(1))
+    await second.until(lambda: len(second.heard["b"]) == 2)
+    assert second.numbers("b", "a") == [0, 1] and not first.counters("n2").broken
+    assert first.counters("n2").unsendable == {"Ping": 1, "Stable": 1, "Known": 1}
+
+
+@over_both
+async def test_a_core_with_a_name_that_nobody_would_take(hosts: Hosts) -> None:
+    first, second = await hosts.pair()
+    with pytest.raises(WireError, match="printable name"):
+        first.transport.opened("a\tb")
+    first.transport.send("a", "b", Grant(1))
+    await second.until(lambda: second.numbers("b", "a") == [0, 1])
+
+
+@over_both
+async def test_stable_buckets_that_fit_in_no_message(hosts: Hosts) -> None:
+    """More than may wait in all, and more than goes in one: all of it comes, one part behind the other."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(codec, "ROWS_AT_ONCE", 20_000)
+        patch.setattr(codec, "MOST_PAYLOAD", 20_000)
+        patch.setattr(switchboard, "MOST_CORRECT", 20_000)
+        patch.setattr(outgoing, "MOST_CORRECT", 20_000)
+        first, second = await hosts.node("n1", "a"), await hosts.node("n2", "b")
+        many = Stable("s", 1, 5, tuple(Content(bucket, ROWS.num_rows, ROWS) for bucket in range(64)))
+        first.transport.send("a", "b", many)
+        await second.until(lambda: sum(len(message.contents) for _, message in second.heard.get("b", [])) == 64)
+        came = [message for _, message in second.heard["b"]]
+        assert [content for message in came for content in message.contents] == list(many.contents)
+        assert [message.begin for message in came] == list(range(5, 69, 2))
+        assert not first.counters("n2").broken and not first.counters("n2").lost
 
 
 # Who calls

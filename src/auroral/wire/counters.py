@@ -21,6 +21,8 @@ class Counters:
     """Tentative frames that newer ones took the place of, by stream."""
     lost: Counter[str] = field(default_factory=Counter)
     """Messages that could not be sent, by reason. Their senders are told of the break."""
+    unsendable: Counter[str] = field(default_factory=Counter)
+    """Messages that can never be sent, by kind: errors of their senders, who are told."""
     refused: Counter[str] = field(default_factory=Counter)
     """Messages and connections that came and were not taken, by reason."""
     connected: int = 0

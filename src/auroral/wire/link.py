@@ -68,17 +68,19 @@ class Link:
     def say(self, thing: Cores | Open | Shut | Taken) -> None:
         self.out_line.put(partial(self._put, partial(self.outgoing.say, thing.to_bytes())))
 
-    def send(self, sender: str, life: int, to: str, way: Way, stream: str, message: Encoded) -> None:
+    def send(self, sender: str, life: int, to: str, way: Way, stream: str, messages: tuple[Encoded, ...]) -> None:
         self.talked[sender, to] = None
         key = (sender, to, way, stream)
         channel = self.channels.get(key)
         if channel is None:
             channel = self._open(key, life)
-        self.counters.sends(way, message.size)
+        for message in messages:
+            self.counters.sends(way, message.size)
         if way is Way.CONTROL:
-            self.out_line.put(partial(self._put, partial(self.outgoing.tell, channel, message)))
+            for message in messages:
+                self.out_line.put(partial(self._put, partial(self.outgoing.tell, channel, message)))
         else:
-            self.out_line.put(partial(self._give, channel, stream, message))
+            self.out_line.put(partial(self._give, channel, stream, messages))
 
     def _open(self, key: tuple[str, str, Way, str], life: int) -> int:
         sender, to, way, stream = key
@@ -97,10 +99,10 @@ class Link:
         if (reason := put()) is not None:
             self.broken(reason)
 
-    def _give(self, channel: int, stream: str, message: Encoded) -> None:
+    def _give(self, channel: int, stream: str, messages: tuple[Encoded, ...]) -> None:
         if channel not in self.outgoing.lanes:
             return
-        dropped, reason = self.outgoing.give(channel, message)
+        dropped, reason = self.outgoing.give(channel, *messages)
         if dropped:
             self.counters.dropped[stream] += dropped
         if reason is not None:

@@ -93,32 +93,35 @@ class Outgoing:
             if way is Way.CORRECT:
                 self.correct[stream] = lane
 
-    def give(self, channel: int, message: Encoded) -> tuple[int, str | None]:
-        """A frame. Gives how many older frames are dropped for it, and the reason where the connection must break."""
+    def give(self, channel: int, *messages: Encoded) -> tuple[int, str | None]:
+        """A frame, which may go in several messages. Gives how many older frames are dropped for it, and the reason where the connection
+        must break. However large it is, it may wait, if not behind too much: it would never come otherwise."""
         with self.changed:
-            lane, dropped = self.lanes[channel], 0
-            if lane.way is Way.FRESH:
-                while lane.waiting and (
-                    len(lane.waiting) >= MOST_FRESH or lane.queued + message.size > MOST_FRESH_BYTES
-                ):
-                    oldest = lane.waiting.popleft().size
-                    lane.behind.popleft()
-                    lane.queued -= oldest
-                    lane.unsent -= oldest
-                    dropped += 1
-                before = self.correct.get(lane.stream)
-                lane.behind.append(0 if before is None else before.given)
-            else:
-                self.correct_bytes += message.size
-            lane.given += 1
-            if not lane.waiting and lane.body is None:
-                lane.share = max(lane.share, self.had)
-            lane.waiting.append(message)
-            lane.queued += message.size
-            lane.unsent += message.size
-            self._wake()
             full = f"{self.correct_bytes} bytes of stable rows wait" if self.correct_bytes > MOST_CORRECT else None
+            dropped = sum(self._give(self.lanes[channel], message) for message in messages)
+            self._wake()
             return dropped, full
+
+    def _give(self, lane: Lane, message: Encoded) -> int:
+        dropped = 0
+        if lane.way is Way.FRESH:
+            while lane.waiting and (len(lane.waiting) >= MOST_FRESH or lane.queued + message.size > MOST_FRESH_BYTES):
+                oldest = lane.waiting.popleft().size
+                lane.behind.popleft()
+                lane.queued -= oldest
+                lane.unsent -= oldest
+                dropped += 1
+            before = self.correct.get(lane.stream)
+            lane.behind.append(0 if before is None else before.given)
+        else:
+            self.correct_bytes += message.size
+        lane.given += 1
+        if not lane.waiting and lane.body is None:
+            lane.share = max(lane.share, self.had)
+        lane.waiting.append(message)
+        lane.queued += message.size
+        lane.unsent += message.size
+        return dropped
 
     def taken(self, channel: int, size: int) -> None:
         with self.changed:

@@ -28,7 +28,8 @@ class Waiting:
     life: int
     to: str
     message: Message
-    encoded: Encoded
+    encoded: tuple[Encoded, ...]
+    """What it is sent as."""
 
 
 @dataclass(slots=True)
@@ -54,7 +55,7 @@ class Peer:
 
     def wait(self, one: Waiting) -> None:
         self.waiting.append(one)
-        self.waiting_bytes += one.encoded.size
+        self.waiting_bytes += sum(part.size for part in one.encoded)
 
     def take_waiting(self) -> list[Waiting]:
         found, self.waiting, self.waiting_bytes = self.waiting, [], 0

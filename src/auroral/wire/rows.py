@@ -52,5 +52,16 @@ def read(data: pa.Buffer, batch: bool, count: int, where: str) -> pa.RecordBatch
     return found
 
 
+def check(rows: pa.RecordBatch | pa.Table, where: str) -> None:
+    """WireError for rows that `read` would refuse: offsets that lead astray, texts that are none, numbers beyond their type's range."""
+    check_schema(rows.schema, where)
+    try:
+        rows.validate(full=True)
+    except pa.ArrowException as error:
+        raise WireError(
+            f"rows that are not valid: {str(error)[:200]}", where, "what Arrow's own check takes"
+        ) from error
+
+
 def is_rows(value: Any) -> bool:
     return isinstance(value, pa.RecordBatch | pa.Table)

@@ -18,9 +18,10 @@ from functools import partial
 
 from auroral.dpc.values import Message
 from auroral.wire.addresses import AddressBook
-from auroral.wire.codec import encode
+from auroral.wire.codec import Encoded, encode_all
 from auroral.wire.counters import Counters
 from auroral.wire.errors import Overtaken, WireError
+from auroral.wire.fields import text
 from auroral.wire.hello import Hello, Identity, check_hello
 from auroral.wire.incoming import Arrival, Came
 from auroral.wire.lanes import WEIGHTS, Way, stream_of, way_of
@@ -93,6 +94,7 @@ class Switchboard(Transport):
     # Cores
 
     def opened(self, core: str) -> None:
+        text(core, "core")
         if core in self._cores.lives:
             self.closed(core)
         self._announce(core, self._cores.begin(core))
@@ -141,8 +143,8 @@ class Switchboard(Transport):
         if at == self.node:
             self._send_here(sender, to, message)
             return
-        one = Waiting(sender, life, to, message, encode(message))
         peer = None if at is None else self._peer(at)
+        one = Waiting(sender, life, to, message, self._encoded(peer, sender, to, message))
         if self._cores.parting(sender, to):
             if peer is not None:
                 peer.counters.lost["sent before a break was heard of"] += 1
@@ -152,6 +154,15 @@ class Switchboard(Transport):
             self._send_over(peer, peer.link, one)
         else:
             self._wait(peer, one)
+
+    def _encoded(self, peer: Peer | None, sender: str, to: str, message: Message) -> tuple[Encoded, ...]:
+        try:
+            return encode_all(message)
+        except WireError as error:
+            if peer is not None:
+                peer.counters.unsendable[type(message).__name__] += 1
+            _log.warning("%s cannot send a message of %s to %s: %s", self.node, sender, to, error)
+            raise
 
     def _node_of(self, core: str) -> str | None:
         if core in self._cores.lives:
@@ -180,8 +191,9 @@ class Switchboard(Transport):
         self._cores.part_later(sender, to, self.patience.nobody)
 
     def _wait(self, peer: Peer, one: Waiting) -> None:
+        full = peer.waiting_bytes > MOST_CORRECT
         peer.wait(one)
-        if peer.waiting_bytes > MOST_CORRECT:
+        if full:
             self._lose_waiting(peer, "too much waited for a connection")
         elif peer.link is None and peer.dial is None and peer.retry is None:
             self._call(peer)
