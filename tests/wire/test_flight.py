@@ -24,6 +24,7 @@ from auroral.dpc.values import Grant
 from auroral.model.deployment import Endpoint
 from auroral.wire import outgoing
 from auroral.wire.errors import WireError
+from auroral.wire.flight import ask_loop
 from auroral.wire.hello import Hello, Identity
 from auroral.wire.sockets import grpc_address
 from auroral.wire.things import Open, piece_head
@@ -151,6 +152,28 @@ def test_a_stop_does_not_wait_for_a_peer_that_stands_still(children: list[Child]
         assert not [thread for thread in threading.enumerate() if thread.name.startswith("wire-")]
 
     run("flight", scenario)
+
+
+# What fails here
+
+
+@over_flight
+async def test_a_question_to_the_loop_that_fails(hosts: Hosts) -> None:
+    """Who asks is answered, and whoever looks after the loop is told."""
+    loop, errors = asyncio.get_running_loop(), list[object]()
+    loop.set_exception_handler(lambda _, context: errors.append(context["exception"]))
+    with pytest.raises(WireError, match="the node failed: ZeroDivisionError"):
+        await asyncio.to_thread(ask_loop, loop, lambda: 1 // 0, 30.0)
+    assert [type(error) for error in errors] == [ZeroDivisionError]
+
+
+@over_flight
+async def test_a_call_that_fails_unexpectedly(hosts: Hosts) -> None:
+    first, _ = await hosts.node("n1", "a"), await hosts.node("n2", "b")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Hello, "from_bytes", lambda *_: 1 // 0)
+        first.transport.send("a", "b", Grant(1))
+        await first.until(lambda: first.numbers("a", "b") == [BROKEN])
 
 
 # Strangers

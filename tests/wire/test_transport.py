@@ -14,7 +14,7 @@ from auroral.dpc.coverage import NOTHING
 from auroral.dpc.events import Disconnected, Received
 from auroral.dpc.values import Content, Grant, Known, Ping, Stable, Tentative
 from auroral.dpc.versions import Decision
-from auroral.wire import codec, outgoing, switchboard
+from auroral.wire import codec, incoming, outgoing, switchboard
 from auroral.wire.errors import WireError
 from auroral.wire.lanes import Way
 from auroral.wire.limits import MOST_FRESH
@@ -487,6 +487,63 @@ async def test_a_large_frame_does_not_hold_up_heartbeats(hosts: Hosts) -> None:
         answered.append(loop.time() - begun)
     assert number > 3 and max(answered) < 1.0
     assert not first.counters("n2").broken
+
+
+# What fails here
+
+
+LARGE_ROWS = pa.table({"v": pa.array(range(200_000), pa.int64())})
+"""More than is written and read by the threads that send and receive."""
+
+
+def failing(patch: pytest.MonkeyPatch, of: type, name: str, when: int) -> None:
+    """The call of this number fails, as if there were no memory for it."""
+    plain, calls = getattr(of, name), []
+
+    def call(self: object) -> object:
+        calls.append(self)
+        if len(calls) == when:
+            raise MemoryError("none left")
+        return plain(self)
+
+    patch.setattr(of, name, call)
+
+
+@pytest.mark.parametrize("rows", [ROWS, LARGE_ROWS], ids=["small", "large"])
+@pytest.mark.parametrize(("of", "name"), [(codec.Encoded, "body"), (incoming.Unread, "read")])
+@pytest.mark.parametrize("kind", ["memory", "flight"])
+def test_a_message_that_cannot_be_handled_breaks_the_connection(
+    kind: str, of: type, name: str, rows: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both sides are told, and nothing that was sent behind it comes before that."""
+
+    async def scenario(hosts: Hosts) -> None:
+        first, second = await hosts.pair(PATIENT)
+        with monkeypatch.context() as patch:
+            failing(patch, of, name, 2)
+            for bucket in range(5):
+                first.transport.send("a", "b", stable("s", bucket, rows))
+            await first.until(lambda: BROKEN in first.numbers("a", "b"))
+            await second.until(lambda: BROKEN in second.numbers("b", "a"))
+        assert buckets(second, "s") in ([], [0])
+        reasons = [*first.counters("n2").broken, *second.counters("n1").broken]
+        assert any("MemoryError" in reason for reason in reasons), reasons
+        first.transport.send("a", "b", stable("s", 9, rows))
+        await second.until(lambda: 9 in buckets(second, "s"))
+
+    run(kind, scenario)
+
+
+@over_both
+async def test_a_control_message_that_cannot_be_written_breaks_the_connection(hosts: Hosts) -> None:
+    first, second = await hosts.pair(PATIENT)
+    with pytest.MonkeyPatch.context() as patch:
+        failing(patch, codec.Encoded, "body", 1)
+        first.transport.send("a", "b", Grant(1))
+        first.transport.send("a", "b", Grant(2))
+        await first.until(lambda: BROKEN in first.numbers("a", "b"))
+        await second.until(lambda: BROKEN in second.numbers("b", "a"))
+    assert second.numbers("b", "a") == [0, BROKEN]
 
 
 # Stopping, and whatever happens

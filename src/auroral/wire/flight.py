@@ -21,7 +21,7 @@ import pyarrow.flight as fl
 from auroral.model.deployment import LOCAL_HOST, Endpoint
 from auroral.wire.addresses import AddressBook
 from auroral.wire.certificates import Certificates
-from auroral.wire.errors import Overtaken, WireError
+from auroral.wire.errors import Overtaken, WireError, reason_of
 from auroral.wire.exchange import BROKEN, Exchange, post
 from auroral.wire.hello import Hello, Identity
 from auroral.wire.lanes import Way
@@ -140,8 +140,9 @@ class _Call:
             exchange = ask_loop(transport.loop, partial(self._connected, answer, writer), transport.patience.connect)
             if exchange is not None:
                 exchange.run()
-        except (WireError, *BROKEN) as error:
-            reason = str(error) or "the other side ended it"
+        except Exception as error:  # noqa: BLE001  whatever it was, whoever waits for the connection is told
+            usual = isinstance(error, (WireError, *BROKEN))
+            reason = (str(error) or "the other side ended it") if usual else reason_of(error)
             post(transport.loop, transport.not_connected, self.peer, self, reason, isinstance(error, Overtaken))
         finally:
             self._end(writer, client)
@@ -241,7 +242,7 @@ T = TypeVar("T")
 
 
 def ask_loop(loop: asyncio.AbstractEventLoop, question: Callable[[], T], patience: float) -> T:
-    """From a thread: what the loop answers, within so many seconds. WireError where it refuses, or does not answer."""
+    """From a thread: what the loop answers, within so many seconds. WireError where it refuses, fails, or does not answer."""
     asked: concurrent.futures.Future[T] = concurrent.futures.Future()
 
     def ask() -> None:
@@ -250,6 +251,9 @@ def ask_loop(loop: asyncio.AbstractEventLoop, question: Callable[[], T], patienc
                 asked.set_result(question())
             except WireError as error:
                 asked.set_exception(error)
+            except Exception as error:  # noqa: BLE001  who asks must not wait for ever
+                asked.set_exception(WireError(f"the node failed: {reason_of(error)}", "event loop"))
+                loop.call_exception_handler({"message": "a connection could not be made", "exception": error})
 
     post(loop, ask)
     try:

@@ -11,7 +11,7 @@ from typing import Protocol
 from auroral.wire.codec import Encoded
 from auroral.wire.counters import Counters
 from auroral.wire.delays import DelayLine
-from auroral.wire.errors import WireError
+from auroral.wire.errors import WireError, reason_of
 from auroral.wire.hello import Hello
 from auroral.wire.incoming import Came
 from auroral.wire.lanes import Way
@@ -96,7 +96,13 @@ class Link:
         return channel
 
     def _put(self, put: Callable[[], str | None]) -> None:
-        if (reason := put()) is not None:
+        try:
+            reason = put()
+        except Exception as error:  # noqa: BLE001  a message that is lost breaks the connection, whatever the reason
+            # What is said behind it must not go instead.
+            self.outgoing.close()
+            reason = reason_of(error)
+        if reason is not None:
             self.broken(reason)
 
     def _give(self, channel: int, stream: str, messages: tuple[Encoded, ...]) -> None:

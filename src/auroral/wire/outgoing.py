@@ -61,6 +61,8 @@ class Outgoing:
     """Told, by the loop, that something can be sent; without it, whoever sends waits in `take`."""
     aside: Callable[[Callable[[], None]], object] | None = None
     """Runs what takes long elsewhere; without it, it is run at once."""
+    failed: Callable[[Exception], None] | None = None
+    """Told, from elsewhere, what could not be written there: what was to be sent is lost, and the connection must break."""
     changed: threading.Condition = field(default_factory=threading.Condition)
     control: deque[bytes | tuple[int, pa.Buffer]] = field(default_factory=deque)
     """Things, and messages of a channel that go as a whole."""
@@ -232,7 +234,14 @@ class Outgoing:
         return before.packing or before.body is not None or before.untaken < self.window
 
     def _pack(self, lane: Lane, message: Encoded) -> None:
-        body = message.body()
+        try:
+            body = message.body()
+        except Exception as error:
+            if self.failed is None:
+                raise
+            # Nothing behind it goes: the lane stays as it is until the connection is closed.
+            self.failed(error)
+            return
         with self.changed:
             lane.body, lane.sent, lane.packing = body, 0, False
             self.changed.notify_all()
