@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,10 @@ from auroral.wire.limits import MOST_FRESH
 from wire.hosts import BROKEN, PATIENT, QUICK, Hosts, Node, Scenario, in_order_but_for_breaks, over_both, run
 
 ROWS = pa.table({"v": pa.array(range(1000), pa.int64())})
+
+
+SLOW_TO_RETRY = replace(QUICK, first_retry=0.6, longest_retry=0.6)
+"""Long enough for things to happen between two calls."""
 
 
 def stable(stream: str, bucket: int, rows: pa.Table = ROWS) -> Stable:
@@ -215,6 +220,66 @@ async def test_it_is_tried_again_while_somebody_wants_to_send(hosts: Hosts) -> N
     first.transport.send("a", "b", Grant(2))
     await later.until(lambda: later.heard.get("b"))
     assert later.numbers("b", "a") == [2]
+
+
+@over_both
+async def test_a_node_that_loses_its_address_while_it_is_called_again(hosts: Hosts) -> None:
+    """Whoever waits for it is told, and nothing that was sent before comes when it has one again."""
+    first, second = await hosts.node("n1", "a"), await hosts.node("n2", "b")
+    await second.transport.stop()
+    first.transport.send("a", "b", Grant(1))
+    await first.until(lambda: first.numbers("a", "b") == [BROKEN])
+    first.transport.send("a", "b", Grant(2))
+    assert first.transport._peer("n2").retry is not None and first.transport._peer("n2").waiting
+    hosts.book.locate("n2", None)
+    await first.until(lambda: first.numbers("a", "b") == [BROKEN, BROKEN])
+    assert first.counters("n2").broken["no address"] == 1 and first.transport._peer("n2").retry is None
+    again = await hosts.node("n2", "b")
+    first.transport.send("a", "b", Grant(4))
+    await again.until(lambda: again.heard.get("b"))
+    assert again.numbers("b", "a") == [4]
+
+
+@over_both
+async def test_nothing_that_waited_comes_behind_a_break_that_its_sender_heard_of(hosts: Hosts) -> None:
+    first, second = await hosts.node("n1", "a", patience=SLOW_TO_RETRY), await hosts.node("n2", "b")
+    there = hosts.book.nodes["n2"]
+    await second.transport.stop()
+    first.transport.send("a", "b", Grant(1))
+    await first.until(lambda: first.numbers("a", "b") == [BROKEN])
+    again = await hosts.node("n2", "b", port=there.port)
+    # It waits for the next call; the one behind it has nowhere to go.
+    first.transport.send("a", "b", Grant(2))
+    hosts.book.locate("n2", None)
+    first.transport.send("a", "b", Grant(3))
+    await first.until(lambda: first.numbers("a", "b") == [BROKEN, BROKEN])
+    hosts.book.locate("n2", there)
+    first.transport.send("a", "b", Grant(4))
+    await again.until(lambda: again.heard.get("b"))
+    await asyncio.sleep(0)
+    assert again.numbers("b", "a") == [4]
+    assert first.counters("n2").lost["nobody there"] == 2
+
+
+@over_both
+async def test_what_waits_for_a_core_that_moves_is_lost_and_its_sender_told(hosts: Hosts) -> None:
+    """It must not reach the life that was left, behind what is sent to the new one."""
+    first = await hosts.node("n1", "a", patience=SLOW_TO_RETRY)
+    second, third = await hosts.node("n2", "b"), await hosts.node("n3")
+    there = hosts.book.nodes["n2"]
+    await second.transport.stop()
+    first.transport.send("a", "b", Grant(1))
+    await first.until(lambda: first.numbers("a", "b") == [BROKEN])
+    again = await hosts.node("n2", "b", "other", port=there.port)
+    first.transport.send("a", "b", Grant(2))
+    first.transport.send("a", "other", Grant(1))
+    third.transport.opened("b")
+    hosts.book.place("b", "n3")
+    await first.until(lambda: first.numbers("a", "b") == [BROKEN, BROKEN])
+    first.transport.send("a", "b", Grant(3))
+    await third.until(lambda: third.heard.get("b"))
+    await again.until(lambda: again.heard.get("other"))
+    assert third.numbers("b", "a") == [3] and not again.heard.get("b")
 
 
 @over_both

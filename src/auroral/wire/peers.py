@@ -61,6 +61,18 @@ class Peer:
         found, self.waiting, self.waiting_bytes = self.waiting, [], 0
         return found
 
+    def lose_waiting(self, reason: str, *, sender: str | None = None, to: str | None = None) -> list[Waiting]:
+        """What waits, or what of it goes from or to these. It is counted."""
+        lost = []
+        for one in self.take_waiting():
+            if sender in (None, one.sender) and to in (None, one.to):
+                lost.append(one)
+            else:
+                self.wait(one)
+        if lost:
+            self.counters.lost[reason] += len(lost)
+        return lost
+
     def pause(self, patience: Patience) -> float:
         """Before it is called again."""
         wait = min(patience.longest_retry, patience.first_retry * 2.0 ** min(self.failures, 16))

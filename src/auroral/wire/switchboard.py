@@ -120,11 +120,14 @@ class Switchboard(Transport):
                 peer.link.say(Cores(((core, life),)))
 
     def _moved(self, core: str) -> None:
-        """The book says that a core is elsewhere: whoever talked to it where it was hears of a break."""
+        """The book says that a core is elsewhere: whoever talked to it where it was, or wanted to, hears of a break."""
         now_at = self.book.cores.get(core)
         for peer in self._peers.values():
-            if peer.link is not None and now_at is not None and peer.name != now_at:
-                self._part(peer.link, core)
+            if now_at is not None and peer.name != now_at:
+                if peer.link is not None:
+                    self._part(peer.link, core)
+                for one in peer.lose_waiting("moved", to=core):
+                    self._cores.part(one.sender, core)
 
     def _part(self, link: Link, core: str) -> None:
         for here, there in link.talked:
@@ -185,9 +188,12 @@ class Switchboard(Transport):
             self._nobody(peer, one.sender, one.to)
 
     def _nobody(self, peer: Peer | None, sender: str, to: str) -> None:
-        """As for a connection to a process that is not there: the sender hears of it, a little later."""
+        """As for a connection to a process that is not there: the sender hears of it, a little later. What it sent before and still waits
+        is lost too: it must not come behind that."""
         if peer is not None:
             peer.counters.lost["nobody there"] += 1
+        for other in self._peers.values():
+            other.lose_waiting("nobody there", sender=sender, to=to)
         self._cores.part_later(sender, to, self.patience.nobody)
 
     def _wait(self, peer: Peer, one: Waiting) -> None:
@@ -199,10 +205,7 @@ class Switchboard(Transport):
             self._call(peer)
 
     def _lose_waiting(self, peer: Peer, reason: str) -> None:
-        lost = peer.take_waiting()
-        if lost:
-            peer.counters.lost[reason] += len(lost)
-        for one in lost:
+        for one in peer.lose_waiting(reason):
             self._cores.part(one.sender, one.to)
 
     def backlog(self, sender: str) -> Mapping[tuple[str, str], int]:
@@ -226,6 +229,11 @@ class Switchboard(Transport):
             return
         if peer.cut:
             self._not_connected(peer, "cut")
+            return
+        if peer.name not in self.book.nodes:
+            # Nobody can say when it has one again: whoever sends then is who calls.
+            peer.counters.broken["no address"] += 1
+            self._lose_waiting(peer, "not connected")
             return
         peer.attempt += 1
         peer.dial = self._dial(peer, Hello(self.identity, peer.name, peer.attempt))
