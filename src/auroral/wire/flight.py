@@ -27,7 +27,7 @@ from auroral.wire.hello import Hello, Identity
 from auroral.wire.lanes import Way
 from auroral.wire.limits import MIB
 from auroral.wire.peers import Peer
-from auroral.wire.sockets import connected, grpc_address, sever
+from auroral.wire.sockets import Address, Ends, addresses, connections, grpc_address, sever, sever_all
 from auroral.wire.switchboard import Switchboard
 from auroral.wire.transport import Deliver, Patience
 
@@ -131,12 +131,14 @@ class _Call:
         transport = self.transport
         client = writer = None
         try:
+            remotes = addresses(self.endpoint.host, self.endpoint.port)
+            before = connections(remotes)
             client = fl.FlightClient(transport.uri(self.endpoint), **self._options())
             writer, self._reader = client.do_exchange(fl.FlightDescriptor.for_command(self.hello.to_bytes()))
             if self.cancelled:
                 raise WireError("it took too long, or was given up", self.peer.name)
             answer = _answer(self._reader.read_chunk())
-            self._severed = self._found(answer.seen_as)
+            self._severed = self._found(answer.seen_as, remotes, before)
             exchange = ask_loop(transport.loop, partial(self._connected, answer, writer), transport.patience.connect)
             if exchange is not None:
                 exchange.run()
@@ -167,13 +169,14 @@ class _Call:
             options["override_hostname"] = self.peer.name
         return options
 
-    def _found(self, seen_as: str) -> Callable[[], int]:
-        """What breaks this connection: known by the address that the peer sees, or, if that was changed on the way, as the only one to the
-        peer's port."""
-        address, port = grpc_address(seen_as), self.endpoint.port
-        if address is not None and connected(address, port):
-            return partial(sever, local=address, remote=port)
-        return partial(sever, remote=port)
+    def _found(self, seen_as: str, remotes: set[Address], before: set[Ends]) -> Callable[[], int]:
+        """What breaks this connection, and no other one to a node with the same port: it has come since the call began, and is known by the
+        address that the peer sees, unless that was changed on the way."""
+        appeared, address = connections(remotes) - before, grpc_address(seen_as)
+        if not appeared and address is not None:
+            # gRPC may know the name of the host by other addresses.
+            return partial(sever, local=address, remote=self.endpoint.port)
+        return partial(sever_all, {ends for ends in appeared if ends[0] == address} or appeared)
 
     def _connected(self, answer: Hello, writer: Any) -> Exchange | None:
         self._deadline.cancel()
@@ -230,8 +233,11 @@ class _Server(fl.FlightServerBase):  # type: ignore[misc]
 
     def _accept(self, context: Any, hello: Hello, reader: Any, writer: Any) -> tuple[Hello, Exchange]:
         certified = None if self.transport.certificates is None else context.peer_identity().decode(errors="replace")
+        if (address := grpc_address(context.peer())) is None:
+            error = WireError("the address of the caller is unknown", "connection", "TCP over IPv4 or IPv6")
+            self.transport.refused(error)
+            raise error
         answer, link = self.transport.accept(hello, certified)
-        address = grpc_address(context.peer())
         end = partial(sever, local=self.port, remote=address)
         exchange = Exchange(self.transport, link, reader, writer, end, self.transport.aside)
         self.transport.carried(link, exchange)
