@@ -16,9 +16,11 @@ from auroral.dpc.events import Disconnected, Received
 from auroral.dpc.values import Content, Grant, Known, Ping, Stable, Tentative
 from auroral.dpc.versions import Decision
 from auroral.wire import codec, incoming, outgoing, switchboard
+from auroral.wire.addresses import AddressBook
 from auroral.wire.errors import WireError
 from auroral.wire.lanes import Way
 from auroral.wire.limits import MOST_FRESH
+from auroral.wire.link import Link
 from wire.hosts import BROKEN, PATIENT, QUICK, Hosts, Node, Scenario, in_order_but_for_breaks, over_both, run
 
 ROWS = pa.table({"v": pa.array(range(1000), pa.int64())})
@@ -457,18 +459,74 @@ async def test_nothing_comes_of_an_earlier_life_of_the_sender(hosts: Hosts) -> N
 
 @over_both
 async def test_a_core_that_the_book_places_elsewhere_is_not_heard_where_it_was(hosts: Hosts) -> None:
+    """And is told so, whenever it speaks: it might wait for an answer for ever."""
     first, second = await hosts.pair()
     third = await hosts.node("n3")
     hosts.book.place("b", "n3")
     await first.until(lambda: first.numbers("a", "b") == [0, BROKEN])
-    second.transport.send("b", "a", Grant(1))
-    await first.until(lambda: first.counters("n2").refused["from a core that lives elsewhere"] == 1)
+    await second.until(lambda: second.numbers("b", "a") == [0, BROKEN])
+    for times in (1, 2):
+        second.transport.send("b", "a", Grant(times))
+        await second.until(lambda times=times: second.numbers("b", "a") == [0, BROKEN, *[BROKEN] * times])
+        assert first.counters("n2").refused["from a core that lives elsewhere"] == times
     third.transport.opened("b")
     first.transport.send("a", "b", Grant(2))
     await third.until(lambda: third.heard.get("b"))
     third.transport.send("b", "a", Grant(3))
     await first.until(lambda: len(first.heard["a"]) == 3)
     assert first.numbers("a", "b") == [0, BROKEN, 3] and third.numbers("b", "a") == [2]
+    assert first.counters("n2").connected == 1 and not first.counters("n2").broken
+
+
+async def with_an_old_book(hosts: Hosts) -> tuple[Node, Node, AddressBook]:
+    """Nodes n1 with core a and n2 with cores b and other; n1's own book, which is given, says that b is elsewhere."""
+    first = await hosts.node("n1", "a")
+    old, hosts.book = hosts.book, AddressBook()
+    old.place("b", "n9")
+    hosts.book.place("a", "n1")
+    hosts.book.locate("n1", old.nodes["n1"])
+    second = await hosts.node("n2", "b", "other")
+    old.locate("n2", hosts.book.nodes["n2"])
+    return first, second, old
+
+
+@over_both
+async def test_a_reader_with_an_old_book_tells_who_speaks(hosts: Hosts) -> None:
+    first, second, old = await with_an_old_book(hosts)
+    for number in range(1, 4):
+        second.transport.send("b", "a", Grant(number))
+        second.transport.send("b", "a", stable("s", number))
+    second.transport.send("other", "a", Grant(1))
+    await second.until(lambda: second.numbers("b", "a") == [BROKEN])
+    await first.until(lambda: first.numbers("a", "other") == [1])
+    old.place("b", "n2")
+    for number in (4, 5):
+        second.transport.send("b", "a", Grant(number))
+    await first.until(lambda: first.numbers("a", "b") == [4, 5])
+    assert second.numbers("b", "a") == [BROKEN] and "other" not in second.heard
+    assert not second.counters("n1").broken
+
+
+@over_both
+async def test_what_is_under_way_while_the_book_becomes_right_is_of_before_the_break(hosts: Hosts) -> None:
+    first, second, old = await with_an_old_book(hosts)
+    plain = Link.unhear
+
+    def unhear(link: Link, sender: str, to: str) -> None:
+        plain(link, sender, to)
+        old.place("b", "n2")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Link, "unhear", unhear)
+        for number in range(1, 6):
+            second.transport.send("b", "a", Grant(number))
+            second.transport.send("b", "a", stable("s", number))
+        await second.until(lambda: second.numbers("b", "a") == [BROKEN])
+    second.transport.send("b", "a", Grant(9))
+    await first.until(lambda: first.heard.get("a"))
+    assert first.numbers("a", "b") == [9]
+    refused = first.counters("n2").refused
+    assert refused["from a core that lives elsewhere"] == 1 and refused["sent before a break was heard of"] >= 4
 
 
 # Lanes

@@ -30,7 +30,7 @@ from auroral.wire.link import Link, Pair, Pipe
 from auroral.wire.living import Living
 from auroral.wire.outgoing import Outgoing
 from auroral.wire.peers import Dial, Peer, Waiting
-from auroral.wire.things import Cores, Taken
+from auroral.wire.things import Cores, Parted, Taken
 from auroral.wire.transport import Deliver, Patience, Transport
 
 _log = logging.getLogger(__name__)
@@ -125,6 +125,8 @@ class Switchboard(Transport):
         for peer in self._peers.values():
             if now_at is not None and peer.name != now_at:
                 if peer.link is not None:
+                    for here, _ in [pair for pair in peer.link.talked if pair[1] == core]:
+                        peer.link.unhear(core, here)
                     self._part(peer.link, core)
                 for one in peer.lose_waiting("moved", to=core):
                     self._cores.part(one.sender, core)
@@ -384,6 +386,8 @@ class Switchboard(Transport):
                 self._introduced(peer, link, arrival)
             case Came():
                 self._came(peer, link, arrival)
+            case Parted():
+                self._parted(link, arrival)
         self._cores.drain()
 
     def _introduced(self, peer: Peer, link: Link, said: Cores) -> None:
@@ -406,12 +410,26 @@ class Switchboard(Transport):
             refused["from a core that does not live there"] += 1
         elif self.book.cores.get(channel.sender, peer.name) != peer.name:
             refused["from a core that lives elsewhere"] += 1
+            link.unhear(channel.sender, channel.to)
+        elif not link.hears(channel):
+            refused["sent before a break was heard of"] += 1
         else:
             peer.counters.receives(channel.way, came.size)
             link.talked[channel.to, channel.sender] = None
             self._cores.receive(channel.to, channel.sender, came.message, partial(link.taken, came))
             return
         link.taken(came)
+
+    def _parted(self, link: Link, said: Parted) -> None:
+        if said.channel is not None:
+            if link.unheard.get((said.sender, said.to), 0) is None:
+                link.unheard[said.sender, said.to] = said.channel
+            return
+        if (said.sender, said.to) in link.talked:
+            # Not at once: whoever speaks again as soon as it hears of it would do nothing else.
+            self._cores.part_later(said.sender, said.to, self.patience.nobody)
+        link.forget(sender=said.sender, to=said.to)
+        link.say(Parted(said.sender, said.to, link.last_channel))
 
     # What is done to connections
 
