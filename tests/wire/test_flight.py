@@ -310,7 +310,7 @@ def test_a_peer_that_speaks_nonsense_is_cut_off(things: list[bytes]) -> None:
         hello = Hello(Identity.of("n9", BUCKET), "n1", 1).to_bytes()
         answers = await asyncio.to_thread(exchange, node.transport.port, hello, *things)  # type: ignore[attr-defined]
         assert Hello.from_bytes(answers[0]).identity.node == "n1"
-        await node.until(lambda: node.counters("n9").broken.total() == 1)
+        await node.until(lambda: node.counters("(strangers)").broken.total() == 1)
         assert not node.heard
         other.transport.send("b", "a", Grant(1))
         await node.until(lambda: node.heard.get("a"))

@@ -30,6 +30,8 @@ LARGEST_HASH = (1 << 128) - 1
 LONGEST_TIME = 1e9
 """Seconds, 31 years: of anything that was held back, leased or reserved."""
 
+MOST_STRANGERS = 256
+"""Connections of nodes that are neither in the book nor certified: anybody who reaches the port can make them, and each takes two threads."""
 MOST_CORES = 4096
 """Of one node."""
 MOST_CHANNELS = 65_536

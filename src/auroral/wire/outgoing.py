@@ -99,7 +99,7 @@ class Outgoing:
         """A frame, which may go in several messages. Gives how many older frames are dropped for it, and the reason where the connection
         must break. However large it is, it may wait, if not behind too much: it would never come otherwise."""
         with self.changed:
-            full = f"{self.correct_bytes} bytes of stable rows wait" if self.correct_bytes > MOST_CORRECT else None
+            full = f"more than {MOST_CORRECT} bytes of stable rows wait" if self.correct_bytes > MOST_CORRECT else None
             dropped = sum(self._give(self.lanes[channel], message) for message in messages)
             self._wake()
             return dropped, full
@@ -162,7 +162,8 @@ class Outgoing:
         self.control.append(thing)
         self.control_bytes += size
         self._wake()
-        return f"{self.control_bytes} bytes of control messages wait" if self.control_bytes > MOST_CONTROL else None
+        full = self.control_bytes > MOST_CONTROL
+        return f"more than {MOST_CONTROL} bytes of control messages wait" if full else None
 
     def _wake(self) -> None:
         self.changed.notify_all()

@@ -48,6 +48,8 @@ class Peer:
     cut_going: bool = False
     cut_coming: bool = False
     delay: float = 0.0
+    certified: bool = False
+    """Whether it has shown a certificate of its name: nobody else can claim it."""
 
     @property
     def cut(self) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Mapping
 from functools import partial
 
@@ -25,7 +26,7 @@ from auroral.wire.fields import text
 from auroral.wire.hello import Hello, Identity, check_hello
 from auroral.wire.incoming import Arrival, Came
 from auroral.wire.lanes import WEIGHTS, Way, stream_of, way_of
-from auroral.wire.limits import MOST_CORRECT
+from auroral.wire.limits import MOST_CORRECT, MOST_STRANGERS
 from auroral.wire.link import Link, Pair, Pipe
 from auroral.wire.living import Living
 from auroral.wire.outgoing import Outgoing
@@ -34,6 +35,7 @@ from auroral.wire.things import Cores, Parted, Taken
 from auroral.wire.transport import Deliver, Patience, Transport
 
 _log = logging.getLogger(__name__)
+_SAID = re.compile(r"(['\"]).*\1|\d+")
 STRANGERS = "(strangers)"
 """The peer that refusals of unknown callers are counted with: a name that anybody can claim must not fill the memory."""
 
@@ -291,7 +293,7 @@ class Switchboard(Transport):
             raise
 
     def refused(self, error: WireError, caller: str = STRANGERS) -> None:
-        self._peer(caller).counters.refused[_short(error.problem.what)] += 1
+        self._peer(caller).counters.refused[_kind(error.problem.what)] += 1
         _log.warning("%s refuses a connection: %s", self.node, error)
 
     def _accept(self, hello: Hello, certified: str | None) -> tuple[Hello, Link]:
@@ -301,7 +303,9 @@ class Switchboard(Transport):
         if certified is not None and certified != name:
             raise WireError(f"the certificate of {certified!r} comes with the name {name!r}", "hello", certified)
         check_hello(self.identity, hello)
+        self._check_room(name, certified)
         peer = self._peer(name)
+        peer.certified = peer.certified or certified is not None
         if peer.cut:
             raise WireError("the link is cut", name)
         if peer.link is not None:
@@ -309,9 +313,32 @@ class Switchboard(Transport):
             if known.identity.life == hello.identity.life and hello.attempt <= known.attempt:
                 raise Overtaken("the attempt was overtaken", name)
             self._break(peer, peer.link, "the peer connects anew")
+            peer = self._peer(name)
         elif peer.dial is not None and self.node < name:
             raise Overtaken("both called, and this side's call holds", name)
         return Hello(self.identity, name, peer.attempt), self._linked(peer, hello)
+
+    def _check_room(self, name: str, certified: str | None) -> None:
+        known = self._peers.get(name)
+        if certified is not None or self._in_book(name) or (known is not None and known.link is not None):
+            return
+        in_book = {*self.book.nodes, *self.book.cores.values()}
+        linked = [peer for peer in self._peers.values() if peer.link is not None]
+        strangers = sum(not peer.certified and peer.name not in in_book for peer in linked)
+        if strangers >= MOST_STRANGERS:
+            raise WireError(
+                f"there are {strangers} connections of nodes that are in no book",
+                name,
+                f"at most {MOST_STRANGERS}",
+                "put the node into the address book, or use certificates",
+            )
+
+    def _in_book(self, name: str) -> bool:
+        return name in self.book.nodes or name in self.book.cores.values()
+
+    def _is_stranger(self, peer: Peer) -> bool:
+        """Whether anybody could have claimed its name, and nobody here has done anything to it."""
+        return not (peer.certified or self._in_book(peer.name) or peer.cut or peer.delay or peer.name == STRANGERS)
 
     # Connections
 
@@ -331,12 +358,18 @@ class Switchboard(Transport):
     def carried(self, link: Link, pipe: Pipe) -> None:
         """What the link says goes out from now on."""
         link.pipe = pipe
-        if self._peers[link.peer].link is not link:
+        if self._peer_of(link) is None:
             link.close()
 
     def ended(self, link: Link, reason: str) -> None:
         """By the other side, or by the network."""
-        self._break(self._peers[link.peer], link, reason)
+        if (peer := self._peer_of(link)) is not None:
+            self._break(peer, link, reason)
+
+    def _peer_of(self, link: Link) -> Peer | None:
+        """None of a link that is over."""
+        peer = self._peers.get(link.peer)
+        return peer if peer is not None and peer.link is link else None
 
     def _break_soon(self, peer: Peer, link: Link, reason: str) -> None:
         self.loop.call_soon(self._break, peer, link, reason)
@@ -353,7 +386,11 @@ class Switchboard(Transport):
         for pair in link.talked:
             self._cores.part(*pair)
         self._lose_waiting(peer, "the connection broke")
-        if self.loop.time() - link.since > self.patience.longest_retry:
+        if self._is_stranger(peer):
+            # It is never called, and calls under another name when it likes.
+            del self._peers[peer.name]
+            self._peer(STRANGERS).counters.absorb(peer.counters)
+        elif self.loop.time() - link.since > self.patience.longest_retry:
             peer.failures = 0
         else:
             # One that breaks as soon as it is made is not tried again without a pause.
@@ -376,8 +413,7 @@ class Switchboard(Transport):
     # What comes
 
     def arrived(self, link: Link, arrival: Arrival) -> None:
-        peer = self._peers[link.peer]
-        if peer.link is not link:
+        if (peer := self._peer_of(link)) is None:
             return
         match arrival:
             case Taken(channel, size):
@@ -462,6 +498,11 @@ class Switchboard(Transport):
 
     def _slow(self, link: Link, seconds: float) -> None:
         link.out_line.delay = link.in_line.delay = seconds
+
+
+def _kind(reason: str) -> str:
+    """To count by, without what strangers can say at will: names and numbers."""
+    return _short(_SAID.sub("…", reason))
 
 
 def _short(reason: str) -> str:
