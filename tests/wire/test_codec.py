@@ -9,7 +9,7 @@ from typing import get_args
 
 import pyarrow as pa
 import pytest
-from hypothesis import find, given
+from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from auroral.dpc.port import Port
@@ -161,8 +161,9 @@ class TestWhatIsRefusedWhenItIsSent:
 
     def test_much_of_what_is_spoilt_is_refused_and_some_is_not(self) -> None:
         """The test above would not fail if nothing came that far."""
-        assert find(spoilt(), _is_sent) is not None
-        assert find(spoilt(), lambda message: not _is_sent(message)) is not None
+        many = settings(max_examples=1000, database=None)
+        assert find(spoilt(), _is_sent, settings=many) is not None
+        assert find(spoilt(), lambda message: not _is_sent(message), settings=many) is not None
 
     def test_too_many_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(codec, "MOST_PAYLOAD", 100)

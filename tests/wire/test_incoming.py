@@ -33,7 +33,7 @@ def received(incoming: Incoming, *things: bytes) -> list[Arrival | None]:
 def everything() -> list[bytes]:
     """One of each thing, and a message of many pieces."""
     outgoing = Outgoing()
-    for said in (CONTROL, CORRECT, Cores((("b", 3),)), Taken(4, 100), Parted("b", "a", 3), Beat()):
+    for said in (CONTROL, CORRECT, Cores((("b", 3),)), Taken(4, 100), Parted("b", "a", 3, answer=True), Beat()):
         outgoing.say(said.to_bytes())
     outgoing.tell(1, encode(Grant(7)))
     outgoing.open(2, Way.CORRECT)
@@ -44,7 +44,7 @@ def everything() -> list[bytes]:
 def test_what_was_sent_comes() -> None:
     found = [one for one in received(Incoming(), *everything()) if one is not None]
     assert found[0] == Cores((("b", 3),)) and found[1] == Taken(4, 100)
-    assert found.pop(2) == Parted("b", "a", 3)
+    assert found.pop(2) == Parted("b", "a", 3, answer=True)
     grant, large = found[2], found[3]
     assert isinstance(grant, Came) and grant.message == Grant(7) and grant.channel == CONTROL
     assert isinstance(large, Came) and large.message == LARGE and large.size == encode(LARGE).size
@@ -60,8 +60,8 @@ def test_what_was_sent_comes() -> None:
         ([b"\x00"], "kind 0"),
         ([b"\x09abc"], "kind 9"),
         ([b"\x08abc"], "cannot be read"),
-        ([b'\x08["a","b"]'], "2 fields instead of 3"),
-        ([b'\x08["a","b",-1]'], "-1 is not valid"),
+        ([b'\x08["a","b"]'], "2 fields instead of 4"),
+        ([b'\x08["a","b",-1,true]'], "-1 is not valid"),
         ([Cores(tuple((f"c{n}", n) for n in range(MOST_CORES + 1))).to_bytes()], "4097 cores at once"),
         ([b"\x07x"], "kind 7"),
         ([b"\x01\0"], "cannot be read"),

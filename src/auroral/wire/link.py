@@ -151,7 +151,15 @@ class Link:
         """The sender lives elsewhere, as far as is known here: what it says is not taken, and it hears of a break."""
         if self.unheard.get((sender, to), 0) is not None:
             self.unheard[sender, to] = None
-            self.say(Parted(sender, to))
+            self.forget(sender=to, to=sender)
+            self.say(Parted(sender, to, self.last_channel))
+
+    def parted(self, said: Parted) -> None:
+        """From later channels than this one on, what comes is of after the break."""
+        pair = (said.sender, said.to) if said.answer else (said.to, said.sender)
+        waits = pair in self.unheard and self.unheard[pair] is None
+        if waits == said.answer:
+            self.unheard[pair] = said.channel
 
     def hears(self, channel: Open) -> bool:
         up_to = self.unheard.get((channel.sender, channel.to), 0)

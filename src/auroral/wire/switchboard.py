@@ -35,7 +35,7 @@ from auroral.wire.things import Cores, Parted, Taken
 from auroral.wire.transport import Deliver, Patience, Transport
 
 _log = logging.getLogger(__name__)
-_SAID = re.compile(r"(['\"]).*\1|\d+")
+_SAID = re.compile(r"(['\"]).*?\1|\d+")
 STRANGERS = "(strangers)"
 """The peer that refusals of unknown callers are counted with: a name that anybody can claim must not fill the memory."""
 
@@ -127,9 +127,10 @@ class Switchboard(Transport):
         for peer in self._peers.values():
             if now_at is not None and peer.name != now_at:
                 if peer.link is not None:
-                    for here, _ in [pair for pair in peer.link.talked if pair[1] == core]:
-                        peer.link.unhear(core, here)
+                    talked = [here for here, there in peer.link.talked if there == core]
                     self._part(peer.link, core)
+                    for here in talked:
+                        peer.link.unhear(core, here)
                 for one in peer.lose_waiting("moved", to=core):
                     self._cores.part(one.sender, core)
 
@@ -457,15 +458,14 @@ class Switchboard(Transport):
         link.taken(came)
 
     def _parted(self, link: Link, said: Parted) -> None:
-        if said.channel is not None:
-            if link.unheard.get((said.sender, said.to), 0) is None:
-                link.unheard[said.sender, said.to] = said.channel
+        link.parted(said)
+        if said.answer:
             return
         if (said.sender, said.to) in link.talked:
             # Not at once: whoever speaks again as soon as it hears of it would do nothing else.
             self._cores.part_later(said.sender, said.to, self.patience.nobody)
         link.forget(sender=said.sender, to=said.to)
-        link.say(Parted(said.sender, said.to, link.last_channel))
+        link.say(Parted(said.sender, said.to, link.last_channel, answer=True))
 
     # What is done to connections
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from auroral.wire.errors import WireError
-from auroral.wire.fields import items, number, number_or_none, one_of, parts, text
+from auroral.wire.fields import flag, items, number, one_of, parts, text
 from auroral.wire.lanes import Way
 from auroral.wire.limits import MOST_CORES, MOST_HEADER, MOST_PAYLOAD, MOST_PIECE
 
@@ -89,14 +89,16 @@ class Cores:
 @dataclass(frozen=True, slots=True)
 class Parted:
     """Of a core where this is read and one where it is said: what the first says to the second is not taken, for it is said to live
-    elsewhere. With a channel, the answer: the first has been told so, and what it says anew comes over later channels than this one."""
+    elsewhere. The same is the answer, of the second: it has been told so. What a core of whoever says this says anew to the other one
+    comes over later channels than this one."""
 
     sender: str
     to: str
-    channel: int | None = None
+    channel: int
+    answer: bool = False
 
     def to_bytes(self) -> bytes:
-        return bytes((_PARTED,)) + json.dumps([self.sender, self.to, self.channel]).encode()
+        return bytes((_PARTED,)) + json.dumps([self.sender, self.to, self.channel, self.answer]).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +176,8 @@ def _open(said: Any) -> Open:
 
 def _parted(said: Any) -> Parted:
     where = "parted"
-    sender, to, channel = parts(said, where, "sender", "to", "channel")
-    return Parted(text(sender, where), text(to, where), number_or_none(channel, where))
+    sender, to, channel, answer = parts(said, where, "sender", "to", "channel", "answer")
+    return Parted(text(sender, where), text(to, where), number(channel, where), flag(answer, where))
 
 
 def _cores(said: Any) -> Cores:

@@ -1,8 +1,10 @@
 """How a host talks to cores on other nodes: the contract of a connection that the protocol was proved with (`sim.network`).
 
 - Between two cores, messages of one way (control, the fresh and the correct lane of a stream; `lanes` says which overtake which) arrive in
-  the order in which they were sent, or the connection between their nodes breaks, and all cores on both sides that talked over it hear `Disconnected`. What was
-  sent meanwhile is lost. Only tentative frames may be lost without that: the oldest, where a reader is too slow, and they are counted.
+  the order in which they were sent, or the connection between their nodes breaks, and all cores on both sides that talked over it hear
+  `Disconnected`. What was sent meanwhile is lost. Only tentative frames may be lost without that: the oldest, where a reader is too slow,
+  and they are counted. Of two cores whose nodes do not agree on where one of them lives, the same holds by themselves.
+- Stable buckets that are sent as one message may come as several, with consecutive begins, that together mean the same.
 - A message never reaches another life of a core than the one that its sender was connected with. When a core ends, those that it talked
   with hear `Disconnected`.
 - What one core hears, it hears in the order in which it came. A core that is told of a break can send again at once: the connection is
@@ -63,8 +65,9 @@ class Transport(Protocol):
         """It does not live any more: nothing that is under way to it or from it arrives."""
 
     def send(self, sender: str, to: str, message: Message) -> None:
-        """Never waits, and never fails because of the network. WireError for what can never be sent: rows that are none, messages beyond the
-        limits, a sender that does not live here."""
+        """Never waits, and never fails because of the network. WireError for what can never be sent, whatever its reader would refuse: rows
+        that are none, messages beyond the limits, a sender that does not live here. It is counted and logged, nothing of it is sent, and
+        no connection breaks."""
 
     def backlog(self, sender: str) -> Mapping[tuple[str, str], int]:
         """Bytes of stable rows that a core gave and that were not taken, by who is to get them and stream: a host that sees them grow slows
