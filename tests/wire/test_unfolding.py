@@ -104,6 +104,28 @@ def test_another_order_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
         from_bytes(message(ipc(PLAIN), 3))
 
 
+def test_a_schema_of_very_many_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes far more memory than the bytes that tell of it."""
+    table = pa.table({f"column{number}": [1] for number in range(100)})
+    assert from_bytes(to_bytes(Stable("s", 1, 2, (Content(1, 1, table),))))
+    monkeypatch.setattr(unfolding, "MOST_SCHEMA", 5000)
+    with pytest.raises(WireError, match="columns take"):
+        from_bytes(message(ipc(table), 1))
+    with pytest.raises(WireError, match="columns take"):
+        to_bytes(Stable("s", 1, 2, (Content(1, 1, table),)))
+
+
+@pytest.mark.parametrize("column", [pa.array([1]), pa.array(["x"]).dictionary_encode()], ids=["plain", "dictionary"])
+def test_very_many_batches(column: pa.Array, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.table({"v": pa.chunked_array([column] * 20)})
+    monkeypatch.setattr(unfolding, "MOST_BATCHES", 19)
+    with pytest.raises(WireError, match="rows in more than 19"):
+        from_bytes(message(ipc(table), 20))
+    with pytest.raises(WireError, match="rows in more than 19"):
+        to_bytes(Stable("s", 1, 2, (Content(1, 20, table),)))
+    assert from_bytes(to_bytes(Stable("s", 1, 2, (Content(1, 20, table.combine_chunks()),))))
+
+
 def test_usual_rows_are_read() -> None:
     table = pa.table(
         {

@@ -21,6 +21,9 @@ MOST_ENTRIES = 65_536
 """Of any list in a message: streams, hashes, contents, replicas."""
 MOST_ROWS = (1 << 31) - 1
 """Of one bucket: as many as Arrow writes at once. Columns without values could claim any number at no cost."""
+MOST_SCHEMA, MOST_BATCHES = 4 * MIB, 65_536
+"""Bytes that tell of the columns of rows, and batches and dictionaries that the rows of a bucket come in: each takes far more memory than
+the bytes it comes with."""
 LONGEST_NAME = 1024
 """Characters of the name of a stream, a core or a node."""
 LARGEST_NUMBER = (1 << 63) - 1

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from auroral.wire.errors import WireError
 from auroral.wire.limits import MOST_ROWS
-from auroral.wire.unfolding import check_schema, check_stream
+from auroral.wire.unfolding import check_batches, check_schema, check_stream
 
 ALIGNMENT = 64
 """Bytes. Arrow wants buffers to begin at such places; every part of a message does."""
@@ -22,13 +22,15 @@ def padded(size: int) -> int:
 def size_of(rows: pa.RecordBatch | pa.Table) -> int:
     """Bytes of their stream: what writing it takes, without writing."""
     sink = pa.MockOutputStream()
-    write(rows, sink)
+    written = write(rows, sink)
+    check_batches(written.num_record_batches + written.num_dictionary_batches, "content")
     return int(sink.size())
 
 
-def write(rows: pa.RecordBatch | pa.Table, sink: pa.NativeFile) -> None:
+def write(rows: pa.RecordBatch | pa.Table, sink: pa.NativeFile) -> pa.ipc.WriteStats:
     with pa.ipc.new_stream(sink, rows.schema) as stream:
         stream.write(rows)
+        return stream.stats
 
 
 def read(data: pa.Buffer, batch: bool, count: int, where: str) -> pa.RecordBatch | pa.Table:

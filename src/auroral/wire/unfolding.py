@@ -13,12 +13,14 @@ from itertools import pairwise
 import pyarrow as pa
 
 from auroral.wire.errors import WireError
+from auroral.wire.limits import MOST_BATCHES, MOST_SCHEMA
 
 _VERSION, _HEADER = 0, 2
 _V5 = 4
 _ENDIANNESS = 0
 _BUFFERS, _COMPRESSION = 2, 3
 _DATA, _DELTA = 1, 2
+_NUMBERS = 4
 _NATIVE = 0 if sys.byteorder == "little" else 1
 _SIGNED, _UNSIGNED, _SHORT, _UNSIGNED_SHORT = (struct.Struct(kind) for kind in ("<i", "<I", "<h", "<H"))
 _SPAN = struct.Struct("<qq")
@@ -69,12 +71,26 @@ def _follow(data: memoryview, at: int) -> int:
 
 def check_stream(data: pa.Buffer, where: str) -> None:
     """WireError for what only a sender that means harm writes. What is no stream at all is left to the reader, which says so."""
-    for message in pa.ipc.MessageReader.open_stream(pa.BufferReader(data)):
+    for number, message in enumerate(pa.ipc.MessageReader.open_stream(pa.BufferReader(data))):
+        # The first is the schema.
+        check_batches(number, where)
         metadata = memoryview(message.metadata)
+        # Of a batch, every column has numbers, but no name.
+        check_metadata(len(metadata) if message.type == "schema" else len(metadata) // _NUMBERS, where)
         try:
             _check(message.type, _Table(metadata, _follow(metadata, 0)), where)
         except (struct.error, IndexError) as error:
             raise WireError(f"metadata of rows end too soon: {error}", where, "an Arrow IPC stream") from error
+
+
+def check_metadata(size: int, where: str) -> None:
+    if size > MOST_SCHEMA:
+        raise WireError(f"columns take {size} bytes to tell of", where, f"at most {MOST_SCHEMA}")
+
+
+def check_batches(count: int, where: str) -> None:
+    if count > MOST_BATCHES:
+        raise WireError(f"rows in more than {MOST_BATCHES} batches and dictionaries", where, "fewer", "combine chunks")
 
 
 def _check(kind: str, message: _Table, where: str) -> None:
@@ -108,6 +124,7 @@ def _check_body(batch: _Table | None, where: str) -> None:
 
 def check_schema(schema: pa.Schema, where: str) -> None:
     """Types whose values may all point at the same bytes: to look at each takes any time, to lay them out any memory."""
+    check_metadata(schema.serialize().size, where)
     for field in schema:
         _check_type(field.type, f"{where}, column {field.name[:60]!r}")
 
