@@ -80,6 +80,7 @@ class Hosts:
         patience: Patience = QUICK,
         bucket: int = BUCKET,
         certificates: Certificates | None = None,
+        host: str = "127.0.0.1",
         port: int = 0,
         fingerprint: str = "",
     ) -> Node:
@@ -89,13 +90,13 @@ class Hosts:
         if self.kind == "memory":
             transport = MemoryTransport(identity, self.book, lambda c, e: node.deliver(c, e), self.network, patience)
         else:
-            listen = Endpoint("127.0.0.1", port)
+            listen = Endpoint(host, port)
             transport = FlightTransport(
                 identity, self.book, lambda c, e: node.deliver(c, e), listen, certificates, patience
             )
         node.__init__(transport)  # type: ignore[misc]
         await transport.start()
-        self.book.locate(name, Endpoint("127.0.0.1", getattr(transport, "port", 1)))
+        self.book.locate(name, Endpoint(host, getattr(transport, "port", 1)))
         for core in cores:
             self.book.place(core, name)
             transport.opened(core)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pyarrow as pa
 from hypothesis import strategies as st
 
@@ -10,7 +12,6 @@ from auroral.dpc.layout import Wiring
 from auroral.dpc.states import State
 from auroral.dpc.switching import Lane, Offer
 from auroral.dpc.values import (
-    LOST,
     Ack,
     Ask,
     Confirm,
@@ -62,9 +63,7 @@ batches = tables.filter(lambda table: table.num_rows > 0).map(lambda table: tabl
 
 @st.composite
 def contents(draw: st.DrawFn) -> Content:
-    kind = draw(st.sampled_from(("lost", "none", "table", "batch")))
-    if kind == "lost":
-        return LOST
+    kind = draw(st.sampled_from(("none", "table", "batch")))
     hash = draw(st.integers(0, LARGEST_HASH))
     if kind == "none":
         return Content(hash, draw(st.integers(0, MOST_ROWS)))
@@ -133,6 +132,51 @@ BY_KIND: dict[type, st.SearchStrategy[Message]] = {
     Rewired: st.builds(Rewired, numbers),
 }
 messages = st.one_of(*BY_KIND.values())
+
+
+spoilt_values = st.one_of(
+    st.integers(-2, 1),
+    st.integers(),
+    st.sampled_from((LARGEST_NUMBER + 1, LARGEST_HASH + 1, 10**5000, True, None, "", "a\tb", "\ud800", "x" * 2000)),
+    st.text(max_size=3),
+    st.floats(),
+    st.lists(st.integers(), max_size=3).map(tuple),
+    st.dictionaries(st.text(max_size=2), st.integers() | st.text(max_size=2), max_size=2),
+    st.just((5, 5, 3)),
+)
+spoilt_rows = st.sampled_from(
+    (
+        [1],
+        pa.table({"c": pa.array(["x"], pa.string_view())}),
+        pa.table({"c": pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff"))}),
+        pa.table({"c": pa.Array.from_buffers(pa.date64(), 1, [None, pa.py_buffer(b"\1" + bytes(7))])}),
+        pa.table({"c": pa.array([1])}),
+        pa.table({}),
+    )
+)
+
+
+@st.composite
+def spoilt(draw: st.DrawFn) -> Message:
+    """A message of any kind with something in it, anywhere, that may not be right."""
+    return _spoil(draw, draw(messages))  # type: ignore[no-any-return]
+
+
+def _spoil(draw: st.DrawFn, value: object) -> object:
+    match value:
+        case Content() if draw(flags):
+            return Content(draw(st.integers(-1, 1)), draw(st.integers(-1, 1)), draw(spoilt_rows))
+        case _ if dataclasses.is_dataclass(value) and not isinstance(value, type) and dataclasses.fields(value):
+            name = draw(st.sampled_from([field.name for field in dataclasses.fields(value) if field.name != "rows"]))
+            return dataclasses.replace(value, **{name: _spoil(draw, getattr(value, name))})
+        case tuple() if value and draw(flags):
+            at = draw(st.integers(0, len(value) - 1))
+            return (*value[:at], _spoil(draw, value[at]), *value[at + 1 :])
+        case dict() if value and draw(flags):
+            name = draw(st.sampled_from(sorted(value)))
+            return value | {name: _spoil(draw, value[name])}
+        case _:
+            return draw(spoilt_values)
 
 
 def rows_of(message: Message) -> list[pa.RecordBatch | pa.Table | None]:

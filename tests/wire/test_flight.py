@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +23,9 @@ import pytest
 
 from auroral.dpc.values import Grant
 from auroral.model.deployment import Endpoint
-from auroral.wire import outgoing
+from auroral.wire import flight, outgoing
 from auroral.wire.errors import WireError
+from auroral.wire.flight import ask_loop
 from auroral.wire.hello import Hello, Identity
 from auroral.wire.sockets import grpc_address
 from auroral.wire.things import Open, piece_head
@@ -153,6 +155,67 @@ def test_a_stop_does_not_wait_for_a_peer_that_stands_still(children: list[Child]
     run("flight", scenario)
 
 
+# Addresses that are changed on the way
+
+
+@over_flight
+async def test_a_break_ends_no_connection_to_another_node_at_the_same_port(hosts: Hosts) -> None:
+    """With one port on all machines, and a peer that sees this node at another address than its own: containers, as they often are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Hello, "seen", lambda answer, _: replace(answer, seen_as="ipv4:10.9.9.9:4711"))
+        first, second = await hosts.node("n1", "a"), await hosts.node("n2", "b")
+        await hosts.node("n3", "c", host="127.0.0.2", port=second.transport.port)  # type: ignore[attr-defined]
+        for core in ("b", "c"):
+            first.transport.send("a", core, Grant(1))
+        await first.until(lambda: first.counters("n2").connected == first.counters("n3").connected == 1)
+        with socket.create_server(("127.0.0.3", second.transport.port)) as other:  # type: ignore[attr-defined]
+            stranger = socket.create_connection(other.getsockname())
+            link = first.transport._peer("n2").link
+            assert link is not None
+            first.transport.ended(link, "by the test")
+            await second.until(lambda: ("a", BROKEN) in second.heard.get("b", []))
+            with stranger, other.accept()[0] as accepted:
+                accepted.sendall(b"x")
+                assert stranger.recv(1) == b"x"
+        third = hosts.nodes[2]
+        first.transport.send("a", "c", Grant(2))
+        await third.until(lambda: third.numbers("c", "a") == [1, 2])
+        assert not first.counters("n3").broken
+
+
+@over_flight
+async def test_a_caller_whose_address_cannot_be_told_is_refused(hosts: Hosts) -> None:
+    """Its connection could not be ended without all others."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flight, "grpc_address", lambda _: None)
+        first, second = await hosts.node("n1", "a"), await hosts.node("n2", "b")
+        first.transport.send("a", "b", Grant(1))
+        await first.until(lambda: first.numbers("a", "b") == [BROKEN])
+        assert second.counters("(strangers)").refused.total() == 1 and not second.heard
+
+
+# What fails here
+
+
+@over_flight
+async def test_a_question_to_the_loop_that_fails(hosts: Hosts) -> None:
+    """Who asks is answered, and whoever looks after the loop is told."""
+    loop, errors = asyncio.get_running_loop(), list[object]()
+    loop.set_exception_handler(lambda _, context: errors.append(context["exception"]))
+    with pytest.raises(WireError, match="the node failed: ZeroDivisionError"):
+        await asyncio.to_thread(ask_loop, loop, lambda: 1 // 0, 30.0)
+    assert [type(error) for error in errors] == [ZeroDivisionError]
+
+
+@over_flight
+async def test_a_call_that_fails_unexpectedly(hosts: Hosts) -> None:
+    first, _ = await hosts.node("n1", "a"), await hosts.node("n2", "b")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Hello, "from_bytes", lambda *_: 1 // 0)
+        first.transport.send("a", "b", Grant(1))
+        await first.until(lambda: first.numbers("a", "b") == [BROKEN])
+
+
 # Strangers
 
 
@@ -247,7 +310,7 @@ def test_a_peer_that_speaks_nonsense_is_cut_off(things: list[bytes]) -> None:
         hello = Hello(Identity.of("n9", BUCKET), "n1", 1).to_bytes()
         answers = await asyncio.to_thread(exchange, node.transport.port, hello, *things)  # type: ignore[attr-defined]
         assert Hello.from_bytes(answers[0]).identity.node == "n1"
-        await node.until(lambda: node.counters("n9").broken.total() == 1)
+        await node.until(lambda: node.counters("(strangers)").broken.total() == 1)
         assert not node.heard
         other.transport.send("b", "a", Grant(1))
         await node.until(lambda: node.heard.get("a"))

@@ -15,9 +15,9 @@ from auroral.wire.codec import encode
 from auroral.wire.errors import WireError
 from auroral.wire.incoming import Arrival, Came, Incoming, Unread
 from auroral.wire.lanes import Way
-from auroral.wire.limits import MOST_PIECE
+from auroral.wire.limits import MOST_CORES, MOST_PIECE
 from auroral.wire.outgoing import Outgoing
-from auroral.wire.things import Beat, Cores, Open, Shut, Taken, piece_head
+from auroral.wire.things import Beat, Cores, Open, Parted, Shut, Taken, piece_head
 
 CONTROL = Open(1, "a", 1, "b", 1, Way.CONTROL, "")
 CORRECT = Open(2, "a", 1, "b", 1, Way.CORRECT, "s")
@@ -33,7 +33,7 @@ def received(incoming: Incoming, *things: bytes) -> list[Arrival | None]:
 def everything() -> list[bytes]:
     """One of each thing, and a message of many pieces."""
     outgoing = Outgoing()
-    for said in (CONTROL, CORRECT, Cores((("b", 3),)), Taken(4, 100), Beat()):
+    for said in (CONTROL, CORRECT, Cores((("b", 3),)), Taken(4, 100), Parted("b", "a", 3), Beat()):
         outgoing.say(said.to_bytes())
     outgoing.tell(1, encode(Grant(7)))
     outgoing.open(2, Way.CORRECT)
@@ -44,6 +44,7 @@ def everything() -> list[bytes]:
 def test_what_was_sent_comes() -> None:
     found = [one for one in received(Incoming(), *everything()) if one is not None]
     assert found[0] == Cores((("b", 3),)) and found[1] == Taken(4, 100)
+    assert found.pop(2) == Parted("b", "a", 3)
     grant, large = found[2], found[3]
     assert isinstance(grant, Came) and grant.message == Grant(7) and grant.channel == CONTROL
     assert isinstance(large, Came) and large.message == LARGE and large.size == encode(LARGE).size
@@ -57,7 +58,11 @@ def test_what_was_sent_comes() -> None:
         ([b""], "0 bytes at once"),
         ([bytes(MOST_PIECE + 1)], "bytes at once"),
         ([b"\x00"], "kind 0"),
-        ([b"\x08abc"], "kind 8"),
+        ([b"\x09abc"], "kind 9"),
+        ([b"\x08abc"], "cannot be read"),
+        ([b'\x08["a","b"]'], "2 fields instead of 3"),
+        ([b'\x08["a","b",-1]'], "-1 is not valid"),
+        ([Cores(tuple((f"c{n}", n) for n in range(MOST_CORES + 1))).to_bytes()], "4097 cores at once"),
         ([b"\x07x"], "kind 7"),
         ([b"\x01\0"], "cannot be read"),
         ([b"\x05" + bytes(20)], "cannot be read"),
@@ -137,7 +142,8 @@ def test_random_bytes(things: list[bytes]) -> None:
 
 
 def test_cores_are_said_in_as_many_things_as_it_takes() -> None:
-    lives = {f"core{number}" + "x" * 900: number for number in range(300)}
+    # The longest names there may be, of the characters that take most.
+    lives = {f"core{number:020}" + "\N{GRINNING FACE}" * 1000: number for number in range(300)}
     said = Cores.all(lives)
     assert all(len(one.to_bytes()) <= MOST_PIECE for one in said)
     found = [one for one in received(Incoming(), *(one.to_bytes() for one in said)) if isinstance(one, Cores)]

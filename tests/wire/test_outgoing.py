@@ -196,7 +196,7 @@ class TestBounds:
         assert [outgoing.give(1, frame(fresh=True))[0] for _ in range(4)] == [0, 0, 1, 1]
 
     def test_too_many_stable_rows_end_the_connection(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(module, "MOST_CORRECT", 3 * frame().size)
+        monkeypatch.setattr(module, "MOST_CORRECT", 3 * frame().size - 1)
         outgoing = Outgoing(window=1 << 40)
         outgoing.open(1, Way.CORRECT)
         assert [outgoing.give(1, frame())[1] is None for _ in range(4)] == [True, True, True, False]
@@ -206,6 +206,15 @@ class TestBounds:
         taken(outgoing, 1)
         outgoing.shut(1)
         assert outgoing.correct_bytes == 0
+
+    def test_a_frame_of_several_messages_may_wait_however_large(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It would never come otherwise: whoever asks for it again gets the same."""
+        monkeypatch.setattr(module, "MOST_CORRECT", frame().size)
+        outgoing = Outgoing(window=1 << 40)
+        outgoing.open(1, Way.CORRECT)
+        assert outgoing.give(1, *[frame(number=n) for n in range(4)]) == (0, None)
+        assert outgoing.give(1, frame())[1] is not None
+        assert shares(outgoing, 1000)[1] == pytest.approx(5 * frame().size, rel=0.01)
 
     def test_too_much_control_ends_the_connection(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "MOST_CONTROL", 200)

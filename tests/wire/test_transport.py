@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,13 +13,21 @@ import pytest
 
 from auroral.dpc.coverage import NOTHING
 from auroral.dpc.events import Disconnected, Received
-from auroral.dpc.values import Content, Grant, Stable, Tentative
+from auroral.dpc.values import Content, Grant, Known, Ping, Stable, Tentative
+from auroral.dpc.versions import Decision
+from auroral.wire import codec, incoming, outgoing, switchboard
+from auroral.wire.addresses import AddressBook
 from auroral.wire.errors import WireError
 from auroral.wire.lanes import Way
 from auroral.wire.limits import MOST_FRESH
+from auroral.wire.link import Link
 from wire.hosts import BROKEN, PATIENT, QUICK, Hosts, Node, Scenario, in_order_but_for_breaks, over_both, run
 
 ROWS = pa.table({"v": pa.array(range(1000), pa.int64())})
+
+
+SLOW_TO_RETRY = replace(QUICK, first_retry=0.6, longest_retry=0.6)
+"""Long enough for things to happen between two calls."""
 
 
 def stable(stream: str, bucket: int, rows: pa.Table = ROWS) -> Stable:
@@ -134,6 +143,50 @@ async def test_what_can_never_be_sent_is_an_error_of_the_sender(hosts: Hosts) ->
     assert first.counters("n2").connected == 1 and not first.counters("n2").broken
 
 
+@over_both
+async def test_a_wrong_message_breaks_no_connection(hosts: Hosts) -> None:
+    """It is refused, counted and said where it is sent, by the checks of whoever would read it."""
+    first, second = await hosts.pair()
+    for wrong in (
+        Ping({}, {"a\tb": 1}),
+        Stable("s", 1, 1, (Content(1, 1),), (-995.0,)),
+        Known(Decision((0, 26, 26), 1)),
+    ):
+        with pytest.raises(WireError, match="is not valid here"):
+            first.transport.send("a", "b", wrong)
+    first.transport.send("a", "b", Grant(1))
+    await second.until(lambda: len(second.heard["b"]) == 2)
+    assert second.numbers("b", "a") == [0, 1] and not first.counters("n2").broken
+    assert first.counters("n2").unsendable == {"Ping": 1, "Stable": 1, "Known": 1}
+
+
+@over_both
+async def test_a_core_with_a_name_that_nobody_would_take(hosts: Hosts) -> None:
+    first, second = await hosts.pair()
+    with pytest.raises(WireError, match="printable name"):
+        first.transport.opened("a\tb")
+    first.transport.send("a", "b", Grant(1))
+    await second.until(lambda: second.numbers("b", "a") == [0, 1])
+
+
+@over_both
+async def test_stable_buckets_that_fit_in_no_message(hosts: Hosts) -> None:
+    """More than may wait in all, and more than goes in one: all of it comes, one part behind the other."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(codec, "ROWS_AT_ONCE", 20_000)
+        patch.setattr(codec, "MOST_PAYLOAD", 20_000)
+        patch.setattr(switchboard, "MOST_CORRECT", 20_000)
+        patch.setattr(outgoing, "MOST_CORRECT", 20_000)
+        first, second = await hosts.node("n1", "a"), await hosts.node("n2", "b")
+        many = Stable("s", 1, 5, tuple(Content(bucket, ROWS.num_rows, ROWS) for bucket in range(64)))
+        first.transport.send("a", "b", many)
+        await second.until(lambda: sum(len(message.contents) for _, message in second.heard.get("b", [])) == 64)
+        came = [message for _, message in second.heard["b"]]
+        assert [content for message in came for content in message.contents] == list(many.contents)
+        assert [message.begin for message in came] == list(range(5, 69, 2))
+        assert not first.counters("n2").broken and not first.counters("n2").lost
+
+
 # Who calls
 
 
@@ -169,6 +222,66 @@ async def test_it_is_tried_again_while_somebody_wants_to_send(hosts: Hosts) -> N
     first.transport.send("a", "b", Grant(2))
     await later.until(lambda: later.heard.get("b"))
     assert later.numbers("b", "a") == [2]
+
+
+@over_both
+async def test_a_node_that_loses_its_address_while_it_is_called_again(hosts: Hosts) -> None:
+    """Whoever waits for it is told, and nothing that was sent before comes when it has one again."""
+    first, second = await hosts.node("n1", "a"), await hosts.node("n2", "b")
+    await second.transport.stop()
+    first.transport.send("a", "b", Grant(1))
+    await first.until(lambda: first.numbers("a", "b") == [BROKEN])
+    first.transport.send("a", "b", Grant(2))
+    assert first.transport._peer("n2").retry is not None and first.transport._peer("n2").waiting
+    hosts.book.locate("n2", None)
+    await first.until(lambda: first.numbers("a", "b") == [BROKEN, BROKEN])
+    assert first.counters("n2").broken["no address"] == 1 and first.transport._peer("n2").retry is None
+    again = await hosts.node("n2", "b")
+    first.transport.send("a", "b", Grant(4))
+    await again.until(lambda: again.heard.get("b"))
+    assert again.numbers("b", "a") == [4]
+
+
+@over_both
+async def test_nothing_that_waited_comes_behind_a_break_that_its_sender_heard_of(hosts: Hosts) -> None:
+    first, second = await hosts.node("n1", "a", patience=SLOW_TO_RETRY), await hosts.node("n2", "b")
+    there = hosts.book.nodes["n2"]
+    await second.transport.stop()
+    first.transport.send("a", "b", Grant(1))
+    await first.until(lambda: first.numbers("a", "b") == [BROKEN])
+    again = await hosts.node("n2", "b", port=there.port)
+    # It waits for the next call; the one behind it has nowhere to go.
+    first.transport.send("a", "b", Grant(2))
+    hosts.book.locate("n2", None)
+    first.transport.send("a", "b", Grant(3))
+    await first.until(lambda: first.numbers("a", "b") == [BROKEN, BROKEN])
+    hosts.book.locate("n2", there)
+    first.transport.send("a", "b", Grant(4))
+    await again.until(lambda: again.heard.get("b"))
+    await asyncio.sleep(0)
+    assert again.numbers("b", "a") == [4]
+    assert first.counters("n2").lost["nobody there"] == 2
+
+
+@over_both
+async def test_what_waits_for_a_core_that_moves_is_lost_and_its_sender_told(hosts: Hosts) -> None:
+    """It must not reach the life that was left, behind what is sent to the new one."""
+    first = await hosts.node("n1", "a", patience=SLOW_TO_RETRY)
+    second, third = await hosts.node("n2", "b"), await hosts.node("n3")
+    there = hosts.book.nodes["n2"]
+    await second.transport.stop()
+    first.transport.send("a", "b", Grant(1))
+    await first.until(lambda: first.numbers("a", "b") == [BROKEN])
+    again = await hosts.node("n2", "b", "other", port=there.port)
+    first.transport.send("a", "b", Grant(2))
+    first.transport.send("a", "other", Grant(1))
+    third.transport.opened("b")
+    hosts.book.place("b", "n3")
+    await first.until(lambda: first.numbers("a", "b") == [BROKEN, BROKEN])
+    first.transport.send("a", "b", Grant(3))
+    await third.until(lambda: third.heard.get("b"))
+    await again.until(lambda: again.heard.get("other"))
+    assert third.numbers("b", "a") == [3] and not again.heard.get("b")
 
 
 @over_both
@@ -346,18 +459,74 @@ async def test_nothing_comes_of_an_earlier_life_of_the_sender(hosts: Hosts) -> N
 
 @over_both
 async def test_a_core_that_the_book_places_elsewhere_is_not_heard_where_it_was(hosts: Hosts) -> None:
+    """And is told so, whenever it speaks: it might wait for an answer for ever."""
     first, second = await hosts.pair()
     third = await hosts.node("n3")
     hosts.book.place("b", "n3")
     await first.until(lambda: first.numbers("a", "b") == [0, BROKEN])
-    second.transport.send("b", "a", Grant(1))
-    await first.until(lambda: first.counters("n2").refused["from a core that lives elsewhere"] == 1)
+    await second.until(lambda: second.numbers("b", "a") == [0, BROKEN])
+    for times in (1, 2):
+        second.transport.send("b", "a", Grant(times))
+        await second.until(lambda times=times: second.numbers("b", "a") == [0, BROKEN, *[BROKEN] * times])
+        assert first.counters("n2").refused["from a core that lives elsewhere"] == times
     third.transport.opened("b")
     first.transport.send("a", "b", Grant(2))
     await third.until(lambda: third.heard.get("b"))
     third.transport.send("b", "a", Grant(3))
     await first.until(lambda: len(first.heard["a"]) == 3)
     assert first.numbers("a", "b") == [0, BROKEN, 3] and third.numbers("b", "a") == [2]
+    assert first.counters("n2").connected == 1 and not first.counters("n2").broken
+
+
+async def with_an_old_book(hosts: Hosts) -> tuple[Node, Node, AddressBook]:
+    """Nodes n1 with core a and n2 with cores b and other; n1's own book, which is given, says that b is elsewhere."""
+    first = await hosts.node("n1", "a")
+    old, hosts.book = hosts.book, AddressBook()
+    old.place("b", "n9")
+    hosts.book.place("a", "n1")
+    hosts.book.locate("n1", old.nodes["n1"])
+    second = await hosts.node("n2", "b", "other")
+    old.locate("n2", hosts.book.nodes["n2"])
+    return first, second, old
+
+
+@over_both
+async def test_a_reader_with_an_old_book_tells_who_speaks(hosts: Hosts) -> None:
+    first, second, old = await with_an_old_book(hosts)
+    for number in range(1, 4):
+        second.transport.send("b", "a", Grant(number))
+        second.transport.send("b", "a", stable("s", number))
+    second.transport.send("other", "a", Grant(1))
+    await second.until(lambda: second.numbers("b", "a") == [BROKEN])
+    await first.until(lambda: first.numbers("a", "other") == [1])
+    old.place("b", "n2")
+    for number in (4, 5):
+        second.transport.send("b", "a", Grant(number))
+    await first.until(lambda: first.numbers("a", "b") == [4, 5])
+    assert second.numbers("b", "a") == [BROKEN] and "other" not in second.heard
+    assert not second.counters("n1").broken
+
+
+@over_both
+async def test_what_is_under_way_while_the_book_becomes_right_is_of_before_the_break(hosts: Hosts) -> None:
+    first, second, old = await with_an_old_book(hosts)
+    plain = Link.unhear
+
+    def unhear(link: Link, sender: str, to: str) -> None:
+        plain(link, sender, to)
+        old.place("b", "n2")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Link, "unhear", unhear)
+        for number in range(1, 6):
+            second.transport.send("b", "a", Grant(number))
+            second.transport.send("b", "a", stable("s", number))
+        await second.until(lambda: second.numbers("b", "a") == [BROKEN])
+    second.transport.send("b", "a", Grant(9))
+    await first.until(lambda: first.heard.get("a"))
+    assert first.numbers("a", "b") == [9]
+    refused = first.counters("n2").refused
+    assert refused["from a core that lives elsewhere"] == 1 and refused["sent before a break was heard of"] >= 4
 
 
 # Lanes
@@ -441,6 +610,63 @@ async def test_a_large_frame_does_not_hold_up_heartbeats(hosts: Hosts) -> None:
         answered.append(loop.time() - begun)
     assert number > 3 and max(answered) < 1.0
     assert not first.counters("n2").broken
+
+
+# What fails here
+
+
+LARGE_ROWS = pa.table({"v": pa.array(range(200_000), pa.int64())})
+"""More than is written and read by the threads that send and receive."""
+
+
+def failing(patch: pytest.MonkeyPatch, of: type, name: str, when: int) -> None:
+    """The call of this number fails, as if there were no memory for it."""
+    plain, calls = getattr(of, name), []
+
+    def call(self: object) -> object:
+        calls.append(self)
+        if len(calls) == when:
+            raise MemoryError("none left")
+        return plain(self)
+
+    patch.setattr(of, name, call)
+
+
+@pytest.mark.parametrize("rows", [ROWS, LARGE_ROWS], ids=["small", "large"])
+@pytest.mark.parametrize(("of", "name"), [(codec.Encoded, "body"), (incoming.Unread, "read")])
+@pytest.mark.parametrize("kind", ["memory", "flight"])
+def test_a_message_that_cannot_be_handled_breaks_the_connection(
+    kind: str, of: type, name: str, rows: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both sides are told, and nothing that was sent behind it comes before that."""
+
+    async def scenario(hosts: Hosts) -> None:
+        first, second = await hosts.pair(PATIENT)
+        with monkeypatch.context() as patch:
+            failing(patch, of, name, 2)
+            for bucket in range(5):
+                first.transport.send("a", "b", stable("s", bucket, rows))
+            await first.until(lambda: BROKEN in first.numbers("a", "b"))
+            await second.until(lambda: BROKEN in second.numbers("b", "a"))
+        assert buckets(second, "s") in ([], [0])
+        reasons = [*first.counters("n2").broken, *second.counters("n1").broken]
+        assert any("MemoryError" in reason for reason in reasons), reasons
+        first.transport.send("a", "b", stable("s", 9, rows))
+        await second.until(lambda: 9 in buckets(second, "s"))
+
+    run(kind, scenario)
+
+
+@over_both
+async def test_a_control_message_that_cannot_be_written_breaks_the_connection(hosts: Hosts) -> None:
+    first, second = await hosts.pair(PATIENT)
+    with pytest.MonkeyPatch.context() as patch:
+        failing(patch, codec.Encoded, "body", 1)
+        first.transport.send("a", "b", Grant(1))
+        first.transport.send("a", "b", Grant(2))
+        await first.until(lambda: BROKEN in first.numbers("a", "b"))
+        await second.until(lambda: BROKEN in second.numbers("b", "a"))
+    assert second.numbers("b", "a") == [0, BROKEN]
 
 
 # Stopping, and whatever happens

@@ -4,23 +4,25 @@ A message is the length of its header (4 bytes), the header, and the rows of its
 header is a JSON array: the kind, then the fields of the dataclass in their order. There are no names of fields to be wrong, and JSON's
 reader and writer are the fastest that the standard library has. Rows are Arrow IPC streams. Nothing is ever unpickled.
 
-What is read is a whole message whose every field was checked, or a WireError. Positions are bucket numbers: peers must have the same
+What is read is a whole message whose every field was checked, or a WireError. What would be refused there is refused where it is written,
+by the same checks: one wrong message is an error of who sends it, and breaks no connection. Positions are bucket numbers: peers must have the same
 bucket interval, which their hello says (`auroral.wire.hello`).
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
-from auroral.dpc.values import LOST, Content, Gap, GiveState, Message, Snapshot, Stable, Tentative
+from auroral.dpc.values import Content, Gap, GiveState, Message, Snapshot, Stable, Tentative
 from auroral.wire import rows as arrow
 from auroral.wire.errors import WireError
-from auroral.wire.kinds import BY_NAME, BY_TYPE, Announced
-from auroral.wire.limits import MOST_HEADER, MOST_PAYLOAD, MOST_ROWS
+from auroral.wire.kinds import BY_NAME, BY_TYPE, Announced, Kind
+from auroral.wire.limits import BUCKETS_AT_ONCE, MOST_HEADER, MOST_PAYLOAD, MOST_ROWS, ROWS_AT_ONCE
 from auroral.wire.rows import ALIGNMENT, padded
 
 _LENGTH = 4
@@ -62,9 +64,55 @@ class Encoded:
 
 
 def encode(message: Message) -> Encoded:
-    """The message is checked as far as it could not be sent: limits, rows that are none, numbers that are none."""
-    kind = BY_TYPE[type(message)]
+    """WireError for what can never be sent: whatever `decode` would refuse."""
+    kind = BY_TYPE.get(type(message))
+    if kind is None:
+        raise WireError(f"a {type(message).__name__} is no message", "message", ", ".join(BY_NAME))
     carried: list[tuple[Any, int]] = []
+    try:
+        header = _LEAST.encode(_values(kind, message, carried)).encode()
+    except (AttributeError, TypeError, ValueError, RecursionError) as error:
+        raise WireError(
+            f"a message cannot be written: {str(error)[:200]}", kind.name, "names, finite numbers, true or false"
+        ) from error
+    payload = sum(padded(size) for _, size in carried)
+    _check_sizes(len(header), payload, kind.name)
+    _read(header)
+    return Encoded(header, tuple(carried), padded(_LENGTH + len(header)) + payload)
+
+
+def encode_all(message: Message) -> tuple[Encoded, ...]:
+    """One message, or several that mean the same, one behind the other: many buckets of many rows fit in none. All of it is checked
+    before any of it is given."""
+    if not isinstance(message, Stable) or len(message.contents) < 2:
+        return (encode(message),)
+    if message.held and len(message.held) != len(message.contents):
+        raise _ages(message.held, message.contents)
+    return tuple(
+        encode(
+            replace(
+                message,
+                begin=message.begin + cut.start,
+                contents=message.contents[cut],
+                held=message.held[cut],
+            )
+        )
+        for cut in _cuts(message.contents)
+    )
+
+
+def _cuts(contents: tuple[Content, ...]) -> Iterator[slice]:
+    begin = taken = 0
+    for at, content in enumerate(contents):
+        size = padded(_size_of(content.rows)) if arrow.is_rows(content.rows) else 0
+        if at > begin and (taken + size > ROWS_AT_ONCE or at - begin == BUCKETS_AT_ONCE):
+            yield slice(begin, at)
+            begin, taken = at, 0
+        taken += size
+    yield slice(begin, len(contents))
+
+
+def _values(kind: Kind, message: Message, carried: list[tuple[Any, int]]) -> list[Any]:
     values: list[Any] = [kind.name]
     for name in kind.names:
         value = getattr(message, name)
@@ -78,20 +126,28 @@ def encode(message: Message) -> Encoded:
             values.append((value.bucket, None if value.state is None else _announce(value.state, carried)))
         else:
             values.append(value)
-    try:
-        header = _LEAST.encode(values).encode()
-    except (TypeError, ValueError) as error:
-        raise WireError(
-            f"a message cannot be written: {error}", kind.name, "names, finite numbers, true or false"
-        ) from error
-    payload = sum(padded(size) for _, size in carried)
-    _check_sizes(len(header), payload, kind.name)
-    return Encoded(header, tuple(carried), padded(_LENGTH + len(header)) + payload)
+    return values
 
 
 def decode(body: pa.Buffer) -> Message:
     """The message, whole. Its rows lie in `body`, where it is aligned, and keep it from being freed."""
     header, payload = _parts(body)
+    kind, read = _read(header)
+    lying = _Payload(payload, kind.name)
+    if kind.type is Stable:
+        read["contents"] = tuple([lying.content(one) for one in read["contents"]])
+    elif kind.type is Tentative:
+        read["content"] = lying.content(read["content"])
+    elif kind.type is GiveState:
+        bucket, state = read["snapshot"]
+        read["snapshot"] = Snapshot(bucket, None if state is None else lying.content(state))
+    lying.done()
+    found: Message = kind.type(**read)
+    return found
+
+
+def _read(header: bytes) -> tuple[Kind, dict[str, Any]]:
+    """Every field of a header, checked; contents as they are announced."""
     try:
         values = _STRICT.decode(header.decode())
     except (ValueError, RecursionError) as error:
@@ -107,23 +163,15 @@ def decode(body: pa.Buffer) -> Message:
         name: read(value, f"{kind.name}, {name}")
         for name, read, value in zip(kind.names, kind.reads, values[1:], strict=True)
     }
-    lying = _Payload(payload, kind.name)
-    if kind.type is Stable:
-        if read["held"] and len(read["held"]) != len(read["contents"]):
-            raise WireError(
-                f"{len(read['held'])} ages of {len(read['contents'])} buckets", kind.name, "none, or as many"
-            )
-        read["contents"] = tuple([lying.content(one) for one in read["contents"]])
-    elif kind.type is Tentative:
-        read["content"] = lying.content(read["content"])
-    elif kind.type is GiveState:
-        bucket, state = read["snapshot"]
-        read["snapshot"] = Snapshot(bucket, None if state is None else lying.content(state))
-    elif kind.type is Gap and read["begin"] > read["end"]:
+    if kind.type is Stable and read["held"] and len(read["held"]) != len(read["contents"]):
+        raise _ages(read["held"], read["contents"])
+    if kind.type is Gap and read["begin"] > read["end"]:
         raise WireError(f"a gap from {read['begin']} to {read['end']}", kind.name, "an end at or behind the begin")
-    lying.done()
-    found: Message = kind.type(**read)
-    return found
+    return kind, read
+
+
+def _ages(held: tuple[float, ...], contents: tuple[Any, ...]) -> WireError:
+    return WireError(f"{len(held)} ages of {len(contents)} buckets", "stable", "none, or as many")
 
 
 def to_bytes(message: Message) -> bytes:
@@ -144,8 +192,6 @@ class _Payload:
     at: int = 0
 
     def content(self, told: Announced) -> Content:
-        if told.hash < 0:
-            return LOST
         if told.size is None:
             return Content(told.hash, told.count)
         end = self.at + told.size
@@ -174,9 +220,17 @@ def _announce(content: Content, carried: list[tuple[Any, int]]) -> tuple[int, in
         raise WireError(f"{content.rows.num_rows} rows are said to be {content.count}", "content", "as many")
     if content.count > MOST_ROWS:
         raise WireError(f"{content.count} are too many rows", "content", f"at most {MOST_ROWS}", _SMALLER)
-    size = arrow.size_of(content.rows)
+    arrow.check(content.rows, "content")
+    size = _size_of(content.rows)
     carried.append((content.rows, size))
     return content.hash, content.count, size, isinstance(content.rows, pa.RecordBatch)
+
+
+def _size_of(rows: pa.RecordBatch | pa.Table) -> int:
+    try:
+        return arrow.size_of(rows)
+    except pa.ArrowException as error:
+        raise WireError(f"rows cannot be written: {str(error)[:200]}", "content", "what Arrow IPC can write") from error
 
 
 def _parts(body: pa.Buffer) -> tuple[bytes, pa.Buffer]:

@@ -7,6 +7,20 @@ from dataclasses import dataclass, field
 
 from auroral.wire.lanes import Way
 
+MOST_REASONS = 64
+OTHERS = "(others)"
+
+
+class Reasons(Counter[str]):
+    """How often something happened, by what was said of it. Others may have a say in that: beyond so many, all further are counted as one."""
+
+    def __setitem__(self, reason: str, count: int) -> None:
+        if reason in self or len(self) < MOST_REASONS or reason == OTHERS:
+            super().__setitem__(reason, count)
+        else:
+            # It was none before.
+            self[OTHERS] += count
+
 
 @dataclass(slots=True)
 class Counters:
@@ -19,12 +33,14 @@ class Counters:
     received_bytes: Counter[Way] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
     """Tentative frames that newer ones took the place of, by stream."""
-    lost: Counter[str] = field(default_factory=Counter)
+    lost: Reasons = field(default_factory=Reasons)
     """Messages that could not be sent, by reason. Their senders are told of the break."""
-    refused: Counter[str] = field(default_factory=Counter)
+    unsendable: Reasons = field(default_factory=Reasons)
+    """Messages that can never be sent, by kind: errors of their senders, who are told."""
+    refused: Reasons = field(default_factory=Reasons)
     """Messages and connections that came and were not taken, by reason."""
     connected: int = 0
-    broken: Counter[str] = field(default_factory=Counter)
+    broken: Reasons = field(default_factory=Reasons)
     """Connections that broke or could not be made, by reason."""
 
     def sends(self, way: Way, size: int) -> None:
@@ -34,3 +50,22 @@ class Counters:
     def receives(self, way: Way, size: int) -> None:
         self.received[way] += 1
         self.received_bytes[way] += size
+
+    def absorb(self, others: Counters) -> None:
+        for mine, theirs in (
+            (self.sent, others.sent),
+            (self.sent_bytes, others.sent_bytes),
+            (self.received, others.received),
+            (self.received_bytes, others.received_bytes),
+        ):
+            mine.update(theirs)
+        self.dropped.update(others.dropped)
+        for reasons, more in (
+            (self.lost, others.lost),
+            (self.unsendable, others.unsendable),
+            (self.refused, others.refused),
+            (self.broken, others.broken),
+        ):
+            for reason, count in more.items():
+                reasons[reason] += count
+        self.connected += others.connected

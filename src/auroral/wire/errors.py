@@ -13,5 +13,12 @@ class WireError(AuroralError):
         super().__init__(str(self.problem))
 
 
+def reason_of(error: Exception) -> str:
+    """What is said of a connection that breaks by it. Also of what nobody expected: the memory that ran out, or an error of this program."""
+    if isinstance(error, WireError):
+        return str(error)
+    return f"{type(error).__name__}: {str(error)[:200]}"
+
+
 class Overtaken(WireError):
     """A connection is not taken because there is another one between the two nodes, or one in the making: nothing is wrong."""

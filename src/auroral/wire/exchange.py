@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.flight as fl
 
-from auroral.wire.errors import WireError
+from auroral.wire.errors import WireError, reason_of
 from auroral.wire.incoming import Arrival, Came, Incoming, Unread
 from auroral.wire.limits import LARGE, MOST_UNDELIVERED
 from auroral.wire.link import Link
@@ -45,8 +45,9 @@ class Exchange:
     ):
         self.board, self.link, self.reader, self.writer, self.end = board, link, reader, writer, end
         self.aside = link.outgoing.aside = aside
+        link.outgoing.failed = self._fail
         self.incoming = Incoming()
-        self.closed = False
+        self.closed = self._failed = False
         self._came: deque[Arrival] = deque()
         self._aside: Counter[tuple[str, str, str]] = Counter()
         """By stream, messages that are being read aside."""
@@ -81,10 +82,10 @@ class Exchange:
                 if chunk.data is not None or chunk.app_metadata is None:
                     raise WireError("rows came outside of a message", self.link.peer, "things of a connection")
                 self._receive(chunk.app_metadata)
-        except WireError as error:
-            reason = str(error)
         except BROKEN as error:
-            reason = f"broken: {str(error)[:200]}" if str(error) else reason
+            reason = f"broken: {type(error).__name__}: {str(error)[:200]}" if str(error) else reason
+        except Exception as error:  # noqa: BLE001  a message that is lost breaks the connection, whatever the reason
+            reason = reason_of(error)
         self.link.outgoing.close()
         self.end()
         writing.join()
@@ -114,14 +115,22 @@ class Exchange:
     def _read_aside(self, came: Unread) -> None:
         try:
             self._arrive(came.read())
-        except WireError as error:
-            post(self.board.loop, self.board.ended, self.link, str(error))
+        except Exception as error:  # noqa: BLE001  a message that is lost breaks the connection, whatever the reason
+            self._fail(error)
         with self._room:
             self._aside[_stream(came)] -= 1
             self._aside += Counter()
 
+    def _fail(self, error: Exception) -> None:
+        """From any thread: a message is lost. What came behind it is not delivered before its cores hear of the break."""
+        with self._room:
+            self._failed = True
+        post(self.board.loop, self.board.ended, self.link, reason_of(error))
+
     def _arrive(self, arrival: Arrival) -> None:
         with self._room:
+            if self._failed:
+                return
             waking = not self._came
             self._came.append(arrival)
         if waking:
@@ -131,7 +140,11 @@ class Exchange:
         outgoing, beat = self.link.outgoing, self.board.patience.beat
         try:
             while True:
-                thing = outgoing.take(beat)
+                try:
+                    thing = outgoing.take(beat)
+                except Exception as error:  # noqa: BLE001  a message that is lost breaks the connection, whatever the reason
+                    self._fail(error)
+                    break
                 if outgoing.closed:
                     break
                 if thing is not None:
@@ -141,6 +154,8 @@ class Exchange:
         except BROKEN:
             # The reading thread hears of it too, and says so.
             self.end()
+        except Exception as error:  # noqa: BLE001  nothing is written any more: the connection must not look alive
+            self._fail(error)
 
     # By the loop
 

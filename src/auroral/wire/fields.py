@@ -40,6 +40,13 @@ def hashed(value: Any, where: str) -> int:
     raise wrong(value, where, "a hash of up to 128 bits, or -1 of a bucket that is lost")
 
 
+def hash_of_rows(value: Any, where: str) -> int:
+    """A bucket that is lost has no rows, and no hash of them: it is told of as a gap."""
+    if type(value) is int and 0 <= value <= LARGEST_HASH:
+        return value
+    raise wrong(value, where, "a hash of up to 128 bits")
+
+
 def flag(value: Any, where: str) -> bool:
     if type(value) is bool:
         return value

@@ -21,13 +21,13 @@ import pyarrow.flight as fl
 from auroral.model.deployment import LOCAL_HOST, Endpoint
 from auroral.wire.addresses import AddressBook
 from auroral.wire.certificates import Certificates
-from auroral.wire.errors import Overtaken, WireError
+from auroral.wire.errors import Overtaken, WireError, reason_of
 from auroral.wire.exchange import BROKEN, Exchange, post
 from auroral.wire.hello import Hello, Identity
 from auroral.wire.lanes import Way
 from auroral.wire.limits import MIB
 from auroral.wire.peers import Peer
-from auroral.wire.sockets import connected, grpc_address, sever
+from auroral.wire.sockets import Address, Ends, addresses, connections, grpc_address, sever, sever_all
 from auroral.wire.switchboard import Switchboard
 from auroral.wire.transport import Deliver, Patience
 
@@ -131,17 +131,20 @@ class _Call:
         transport = self.transport
         client = writer = None
         try:
+            remotes = addresses(self.endpoint.host, self.endpoint.port)
+            before = connections(remotes)
             client = fl.FlightClient(transport.uri(self.endpoint), **self._options())
             writer, self._reader = client.do_exchange(fl.FlightDescriptor.for_command(self.hello.to_bytes()))
             if self.cancelled:
                 raise WireError("it took too long, or was given up", self.peer.name)
             answer = _answer(self._reader.read_chunk())
-            self._severed = self._found(answer.seen_as)
+            self._severed = self._found(answer.seen_as, remotes, before)
             exchange = ask_loop(transport.loop, partial(self._connected, answer, writer), transport.patience.connect)
             if exchange is not None:
                 exchange.run()
-        except (WireError, *BROKEN) as error:
-            reason = str(error) or "the other side ended it"
+        except Exception as error:  # noqa: BLE001  whatever it was, whoever waits for the connection is told
+            usual = isinstance(error, (WireError, *BROKEN))
+            reason = (str(error) or "the other side ended it") if usual else reason_of(error)
             post(transport.loop, transport.not_connected, self.peer, self, reason, isinstance(error, Overtaken))
         finally:
             self._end(writer, client)
@@ -166,13 +169,14 @@ class _Call:
             options["override_hostname"] = self.peer.name
         return options
 
-    def _found(self, seen_as: str) -> Callable[[], int]:
-        """What breaks this connection: known by the address that the peer sees, or, if that was changed on the way, as the only one to the
-        peer's port."""
-        address, port = grpc_address(seen_as), self.endpoint.port
-        if address is not None and connected(address, port):
-            return partial(sever, local=address, remote=port)
-        return partial(sever, remote=port)
+    def _found(self, seen_as: str, remotes: set[Address], before: set[Ends]) -> Callable[[], int]:
+        """What breaks this connection, and no other one to a node with the same port: it has come since the call began, and is known by the
+        address that the peer sees, unless that was changed on the way."""
+        appeared, address = connections(remotes) - before, grpc_address(seen_as)
+        if not appeared and address is not None:
+            # gRPC may know the name of the host by other addresses.
+            return partial(sever, local=address, remote=self.endpoint.port)
+        return partial(sever_all, {ends for ends in appeared if ends[0] == address} or appeared)
 
     def _connected(self, answer: Hello, writer: Any) -> Exchange | None:
         self._deadline.cancel()
@@ -229,8 +233,11 @@ class _Server(fl.FlightServerBase):  # type: ignore[misc]
 
     def _accept(self, context: Any, hello: Hello, reader: Any, writer: Any) -> tuple[Hello, Exchange]:
         certified = None if self.transport.certificates is None else context.peer_identity().decode(errors="replace")
+        if (address := grpc_address(context.peer())) is None:
+            error = WireError("the address of the caller is unknown", "connection", "TCP over IPv4 or IPv6")
+            self.transport.refused(error)
+            raise error
         answer, link = self.transport.accept(hello, certified)
-        address = grpc_address(context.peer())
         end = partial(sever, local=self.port, remote=address)
         exchange = Exchange(self.transport, link, reader, writer, end, self.transport.aside)
         self.transport.carried(link, exchange)
@@ -241,7 +248,7 @@ T = TypeVar("T")
 
 
 def ask_loop(loop: asyncio.AbstractEventLoop, question: Callable[[], T], patience: float) -> T:
-    """From a thread: what the loop answers, within so many seconds. WireError where it refuses, or does not answer."""
+    """From a thread: what the loop answers, within so many seconds. WireError where it refuses, fails, or does not answer."""
     asked: concurrent.futures.Future[T] = concurrent.futures.Future()
 
     def ask() -> None:
@@ -250,6 +257,9 @@ def ask_loop(loop: asyncio.AbstractEventLoop, question: Callable[[], T], patienc
                 asked.set_result(question())
             except WireError as error:
                 asked.set_exception(error)
+            except Exception as error:  # noqa: BLE001  who asks must not wait for ever
+                asked.set_exception(WireError(f"the node failed: {reason_of(error)}", "event loop"))
+                loop.call_exception_handler({"message": "a connection could not be made", "exception": error})
 
     post(loop, ask)
     try:

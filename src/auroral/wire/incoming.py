@@ -11,7 +11,7 @@ from auroral.wire.codec import decode
 from auroral.wire.errors import WireError
 from auroral.wire.lanes import stream_of, way_of
 from auroral.wire.limits import MOST_CHANNELS, MOST_PAYLOAD
-from auroral.wire.things import Beat, Cores, Open, Piece, Shut, Taken, parse
+from auroral.wire.things import Beat, Cores, Open, Parted, Piece, Shut, Taken, parse
 
 MOST_UNFINISHED = 2 * MOST_PAYLOAD
 """Bytes of messages that are not whole yet, of all channels."""
@@ -41,7 +41,7 @@ class Unread:
         return Came(self.channel, message, self.size)
 
 
-Arrival = Came | Taken | Cores
+Arrival = Came | Taken | Cores | Parted
 
 
 @dataclass(slots=True)
@@ -59,7 +59,7 @@ class Incoming:
     channels: dict[int, _Channel] = field(default_factory=dict)
     unfinished: int = 0
 
-    def receive(self, data: pa.Buffer) -> Unread | Taken | Cores | None:
+    def receive(self, data: pa.Buffer) -> Unread | Taken | Cores | Parted | None:
         match parse(data):
             case Piece(number, total, piece):
                 return self._piece(self._channel(number), total, piece)
@@ -70,7 +70,7 @@ class Incoming:
             case Shut(number):
                 self.unfinished -= self._channel(number).came
                 del self.channels[number]
-            case Taken() | Cores() as said:
+            case Taken() | Cores() | Parted() as said:
                 return said
             case Beat():
                 pass

@@ -39,11 +39,11 @@ from auroral.dpc.values import (
     WantState,
 )
 from auroral.dpc.versions import Decision
-from auroral.wire.errors import WireError
 from auroral.wire.fields import (
     Read,
     by_name,
     flag,
+    hash_of_rows,
     hashed,
     listed,
     number,
@@ -83,12 +83,13 @@ class Kind:
 def _content(value: Any, where: str) -> Announced:
     hash, count, size, batch = parts(value, where, "hash", "count", "size", "batch")
     found = Announced(
-        hashed(hash, where), number(count, where), None if size is None else number(size, where), flag(batch, where)
+        hash_of_rows(hash, where),
+        number(count, where),
+        None if size is None else number(size, where),
+        flag(batch, where),
     )
     if found.count > MOST_ROWS:
         raise wrong(count, where, f"at most {MOST_ROWS} rows")
-    if found.hash < 0 and (found.count or found.size is not None):
-        raise WireError("a bucket that is lost has rows", where, "none")
     return found
 
 

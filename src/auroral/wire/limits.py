@@ -14,7 +14,9 @@ LARGE = 1 * MIB
 MOST_HEADER = 4 * MIB
 """Bytes of a message without its rows. A heartbeat of a thousand streams with 64 hashes each takes 3 MiB."""
 MOST_PAYLOAD = 512 * MIB
-"""Bytes of the rows of a message: a bucket is meant to be evaluated within a second, and `Stable` may carry 64 of them."""
+"""Bytes of the rows of a message: a bucket is meant to be evaluated within a second."""
+ROWS_AT_ONCE, BUCKETS_AT_ONCE = 64 * MIB, 4096
+"""Bytes of rows, and buckets, beyond which stable ones are sent as several messages. A single bucket may have more rows."""
 MOST_ENTRIES = 65_536
 """Of any list in a message: streams, hashes, contents, replicas."""
 MOST_ROWS = (1 << 31) - 1
@@ -28,6 +30,8 @@ LARGEST_HASH = (1 << 128) - 1
 LONGEST_TIME = 1e9
 """Seconds, 31 years: of anything that was held back, leased or reserved."""
 
+MOST_STRANGERS = 256
+"""Connections of nodes that are neither in the book nor certified: anybody who reaches the port can make them, and each takes two threads."""
 MOST_CORES = 4096
 """Of one node."""
 MOST_CHANNELS = 65_536
@@ -39,7 +43,8 @@ what a reader that is stuck has in its memory. One message may always be on its 
 MOST_CONTROL = 16 * MIB
 """Bytes of control messages that wait for a connection: a peer that takes none for so long is as good as dead."""
 MOST_CORRECT = 1024 * MIB
-"""Bytes of stable rows that wait for a connection in all. The host should have slowed down long before (`backlog`)."""
+"""Bytes of stable rows that wait for a connection in all, beyond which nothing more is taken. The host should have slowed down long
+before (`backlog`)."""
 MOST_FRESH, MOST_FRESH_BYTES = 16, 32 * MIB
 """Tentative frames of one stream that wait for a reader: older ones are overtaken by what is corrected."""
 MOST_UNDELIVERED = 64 * MIB

@@ -11,13 +11,13 @@ from typing import Protocol
 from auroral.wire.codec import Encoded
 from auroral.wire.counters import Counters
 from auroral.wire.delays import DelayLine
-from auroral.wire.errors import WireError
+from auroral.wire.errors import WireError, reason_of
 from auroral.wire.hello import Hello
 from auroral.wire.incoming import Came
 from auroral.wire.lanes import Way
 from auroral.wire.limits import MOST_CHANNELS, MOST_CORES
 from auroral.wire.outgoing import Outgoing
-from auroral.wire.things import Cores, Open, Shut, Taken
+from auroral.wire.things import Cores, Open, Parted, Shut, Taken
 
 Pair = tuple[str, str]
 """A core here, and one there."""
@@ -58,6 +58,8 @@ class Link:
     streams: dict[int, tuple[str, str, str]] = field(default_factory=dict)
     """By channel of a correct lane: sender, to, stream."""
     last_channel: int = 0
+    unheard: dict[Pair, int | None] = field(default_factory=dict)
+    """By a core there and one here: up to which channel nothing that the first says is taken; none for all, until it has been told."""
 
     def __post_init__(self) -> None:
         self.out_line, self.in_line = DelayLine(self.loop), DelayLine(self.loop)
@@ -65,20 +67,22 @@ class Link:
 
     # What goes
 
-    def say(self, thing: Cores | Open | Shut | Taken) -> None:
+    def say(self, thing: Cores | Open | Shut | Taken | Parted) -> None:
         self.out_line.put(partial(self._put, partial(self.outgoing.say, thing.to_bytes())))
 
-    def send(self, sender: str, life: int, to: str, way: Way, stream: str, message: Encoded) -> None:
+    def send(self, sender: str, life: int, to: str, way: Way, stream: str, messages: tuple[Encoded, ...]) -> None:
         self.talked[sender, to] = None
         key = (sender, to, way, stream)
         channel = self.channels.get(key)
         if channel is None:
             channel = self._open(key, life)
-        self.counters.sends(way, message.size)
+        for message in messages:
+            self.counters.sends(way, message.size)
         if way is Way.CONTROL:
-            self.out_line.put(partial(self._put, partial(self.outgoing.tell, channel, message)))
+            for message in messages:
+                self.out_line.put(partial(self._put, partial(self.outgoing.tell, channel, message)))
         else:
-            self.out_line.put(partial(self._give, channel, stream, message))
+            self.out_line.put(partial(self._give, channel, stream, messages))
 
     def _open(self, key: tuple[str, str, Way, str], life: int) -> int:
         sender, to, way, stream = key
@@ -94,27 +98,37 @@ class Link:
         return channel
 
     def _put(self, put: Callable[[], str | None]) -> None:
-        if (reason := put()) is not None:
+        try:
+            reason = put()
+        except Exception as error:  # noqa: BLE001  a message that is lost breaks the connection, whatever the reason
+            # What is said behind it must not go instead.
+            self.outgoing.close()
+            reason = reason_of(error)
+        if reason is not None:
             self.broken(reason)
 
-    def _give(self, channel: int, stream: str, message: Encoded) -> None:
+    def _give(self, channel: int, stream: str, messages: tuple[Encoded, ...]) -> None:
         if channel not in self.outgoing.lanes:
             return
-        dropped, reason = self.outgoing.give(channel, message)
+        dropped, reason = self.outgoing.give(channel, *messages)
         if dropped:
             self.counters.dropped[stream] += dropped
         if reason is not None:
             self.broken(reason)
 
     def forget(self, *, sender: str | None = None, to: str | None = None) -> None:
-        """A core here or there ended: what waits on its channels is not sent."""
+        """A core here or there ended, or the two are parted: what waits on its channels is not sent."""
+
+        def over(pair: tuple[str, ...]) -> bool:
+            return sender in (None, pair[0]) and to in (None, pair[1])
+
         for key, channel in list(self.channels.items()):
-            if sender == key[0] or to == key[1]:
+            if over(key[:2]):
                 del self.channels[key]
                 self.streams.pop(channel, None)
                 self.out_line.put(partial(self.outgoing.shut, channel))
                 self.say(Shut(channel))
-        self.talked = {pair: None for pair in self.talked if sender != pair[0] and to != pair[1]}
+        self.talked = {pair: None for pair in self.talked if not over(pair)}
 
     # What comes
 
@@ -132,6 +146,16 @@ class Link:
             raise WireError(f"{len(self.cores)} cores are said to live there", self.peer, f"at most {MOST_CORES}")
         self.introduced = self.introduced or not said.more
         return ended
+
+    def unhear(self, sender: str, to: str) -> None:
+        """The sender lives elsewhere, as far as is known here: what it says is not taken, and it hears of a break."""
+        if self.unheard.get((sender, to), 0) is not None:
+            self.unheard[sender, to] = None
+            self.say(Parted(sender, to))
+
+    def hears(self, channel: Open) -> bool:
+        up_to = self.unheard.get((channel.sender, channel.to), 0)
+        return up_to is not None and channel.channel > up_to
 
     def taken(self, came: Came) -> None:
         if came.channel.way is not Way.CONTROL:

@@ -9,7 +9,7 @@ from functools import partial
 import pyarrow as pa
 
 from auroral.wire.addresses import AddressBook
-from auroral.wire.errors import Overtaken, WireError
+from auroral.wire.errors import Overtaken, WireError, reason_of
 from auroral.wire.hello import Hello, Identity
 from auroral.wire.incoming import Incoming, Unread
 from auroral.wire.lanes import Way
@@ -117,7 +117,11 @@ class _End:
     def _pass_on(self) -> None:
         self.scheduled = False
         for _ in range(_AT_ONCE):
-            thing = self.link.outgoing.take()
+            try:
+                thing = self.link.outgoing.take()
+            except Exception as error:  # noqa: BLE001  a message that is lost breaks the connection, whatever the reason
+                self.board.ended(self.link, reason_of(error))
+                return
             if thing is None or self.other is None:
                 return
             self.said_nothing = False
@@ -132,8 +136,8 @@ class _End:
         try:
             came = self.incoming.receive(pa.py_buffer(thing))
             arrival = came.read() if isinstance(came, Unread) else came
-        except WireError as error:
-            self.board.ended(self.link, str(error))
+        except Exception as error:  # noqa: BLE001  a message that is lost breaks the connection, whatever the reason
+            self.board.ended(self.link, reason_of(error))
             return
         if arrival is not None:
             self.link.in_line.put(partial(self.board.arrived, self.link, arrival))

@@ -61,6 +61,8 @@ class Outgoing:
     """Told, by the loop, that something can be sent; without it, whoever sends waits in `take`."""
     aside: Callable[[Callable[[], None]], object] | None = None
     """Runs what takes long elsewhere; without it, it is run at once."""
+    failed: Callable[[Exception], None] | None = None
+    """Told, from elsewhere, what could not be written there: what was to be sent is lost, and the connection must break."""
     changed: threading.Condition = field(default_factory=threading.Condition)
     control: deque[bytes | tuple[int, pa.Buffer]] = field(default_factory=deque)
     """Things, and messages of a channel that go as a whole."""
@@ -93,32 +95,35 @@ class Outgoing:
             if way is Way.CORRECT:
                 self.correct[stream] = lane
 
-    def give(self, channel: int, message: Encoded) -> tuple[int, str | None]:
-        """A frame. Gives how many older frames are dropped for it, and the reason where the connection must break."""
+    def give(self, channel: int, *messages: Encoded) -> tuple[int, str | None]:
+        """A frame, which may go in several messages. Gives how many older frames are dropped for it, and the reason where the connection
+        must break. However large it is, it may wait, if not behind too much: it would never come otherwise."""
         with self.changed:
-            lane, dropped = self.lanes[channel], 0
-            if lane.way is Way.FRESH:
-                while lane.waiting and (
-                    len(lane.waiting) >= MOST_FRESH or lane.queued + message.size > MOST_FRESH_BYTES
-                ):
-                    oldest = lane.waiting.popleft().size
-                    lane.behind.popleft()
-                    lane.queued -= oldest
-                    lane.unsent -= oldest
-                    dropped += 1
-                before = self.correct.get(lane.stream)
-                lane.behind.append(0 if before is None else before.given)
-            else:
-                self.correct_bytes += message.size
-            lane.given += 1
-            if not lane.waiting and lane.body is None:
-                lane.share = max(lane.share, self.had)
-            lane.waiting.append(message)
-            lane.queued += message.size
-            lane.unsent += message.size
+            full = f"more than {MOST_CORRECT} bytes of stable rows wait" if self.correct_bytes > MOST_CORRECT else None
+            dropped = sum(self._give(self.lanes[channel], message) for message in messages)
             self._wake()
-            full = f"{self.correct_bytes} bytes of stable rows wait" if self.correct_bytes > MOST_CORRECT else None
             return dropped, full
+
+    def _give(self, lane: Lane, message: Encoded) -> int:
+        dropped = 0
+        if lane.way is Way.FRESH:
+            while lane.waiting and (len(lane.waiting) >= MOST_FRESH or lane.queued + message.size > MOST_FRESH_BYTES):
+                oldest = lane.waiting.popleft().size
+                lane.behind.popleft()
+                lane.queued -= oldest
+                lane.unsent -= oldest
+                dropped += 1
+            before = self.correct.get(lane.stream)
+            lane.behind.append(0 if before is None else before.given)
+        else:
+            self.correct_bytes += message.size
+        lane.given += 1
+        if not lane.waiting and lane.body is None:
+            lane.share = max(lane.share, self.had)
+        lane.waiting.append(message)
+        lane.queued += message.size
+        lane.unsent += message.size
+        return dropped
 
     def taken(self, channel: int, size: int) -> None:
         with self.changed:
@@ -157,7 +162,8 @@ class Outgoing:
         self.control.append(thing)
         self.control_bytes += size
         self._wake()
-        return f"{self.control_bytes} bytes of control messages wait" if self.control_bytes > MOST_CONTROL else None
+        full = self.control_bytes > MOST_CONTROL
+        return f"more than {MOST_CONTROL} bytes of control messages wait" if full else None
 
     def _wake(self) -> None:
         self.changed.notify_all()
@@ -229,7 +235,14 @@ class Outgoing:
         return before.packing or before.body is not None or before.untaken < self.window
 
     def _pack(self, lane: Lane, message: Encoded) -> None:
-        body = message.body()
+        try:
+            body = message.body()
+        except Exception as error:
+            if self.failed is None:
+                raise
+            # Nothing behind it goes: the lane stays as it is until the connection is closed.
+            self.failed(error)
+            return
         with self.changed:
             lane.body, lane.sent, lane.packing = body, 0, False
             self.changed.notify_all()

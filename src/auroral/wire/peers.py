@@ -28,7 +28,8 @@ class Waiting:
     life: int
     to: str
     message: Message
-    encoded: Encoded
+    encoded: tuple[Encoded, ...]
+    """What it is sent as."""
 
 
 @dataclass(slots=True)
@@ -47,6 +48,8 @@ class Peer:
     cut_going: bool = False
     cut_coming: bool = False
     delay: float = 0.0
+    certified: bool = False
+    """Whether it has shown a certificate of its name: nobody else can claim it."""
 
     @property
     def cut(self) -> bool:
@@ -54,11 +57,23 @@ class Peer:
 
     def wait(self, one: Waiting) -> None:
         self.waiting.append(one)
-        self.waiting_bytes += one.encoded.size
+        self.waiting_bytes += sum(part.size for part in one.encoded)
 
     def take_waiting(self) -> list[Waiting]:
         found, self.waiting, self.waiting_bytes = self.waiting, [], 0
         return found
+
+    def lose_waiting(self, reason: str, *, sender: str | None = None, to: str | None = None) -> list[Waiting]:
+        """What waits, or what of it goes from or to these. It is counted."""
+        lost = []
+        for one in self.take_waiting():
+            if sender in (None, one.sender) and to in (None, one.to):
+                lost.append(one)
+            else:
+                self.wait(one)
+        if lost:
+            self.counters.lost[reason] += len(lost)
+        return lost
 
     def pause(self, patience: Patience) -> float:
         """Before it is called again."""

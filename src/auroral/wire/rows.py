@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from auroral.wire.errors import WireError
 from auroral.wire.limits import MOST_ROWS
+from auroral.wire.unfolding import check_schema, check_stream
 
 ALIGNMENT = 64
 """Bytes. Arrow wants buffers to begin at such places; every part of a message does."""
@@ -31,10 +32,12 @@ def write(rows: pa.RecordBatch | pa.Table, sink: pa.NativeFile) -> None:
 
 
 def read(data: pa.Buffer, batch: bool, count: int, where: str) -> pa.RecordBatch | pa.Table:
-    """Nothing is copied. Every offset and length is checked: a wrong one would be followed out of the buffer."""
+    """Nothing is copied, nor unfolded. Every offset and length is checked: a wrong one would be followed out of the buffer."""
     try:
+        check_stream(data, where)
         source = pa.BufferReader(data)
         with pa.ipc.open_stream(source, options=_READ) as stream:
+            check_schema(stream.schema, where)
             found = stream.read_next_batch() if batch else stream.read_all()
             more = batch and next(iter(stream), None) is not None
         found.validate(full=True)
@@ -47,6 +50,17 @@ def read(data: pa.Buffer, batch: bool, count: int, where: str) -> pa.RecordBatch
     if not found.num_rows == count <= MOST_ROWS:
         raise WireError(f"{found.num_rows} rows came where {count} were announced", where, "as many")
     return found
+
+
+def check(rows: pa.RecordBatch | pa.Table, where: str) -> None:
+    """WireError for rows that `read` would refuse: offsets that lead astray, texts that are none, numbers beyond their type's range."""
+    check_schema(rows.schema, where)
+    try:
+        rows.validate(full=True)
+    except pa.ArrowException as error:
+        raise WireError(
+            f"rows that are not valid: {str(error)[:200]}", where, "what Arrow's own check takes"
+        ) from error
 
 
 def is_rows(value: Any) -> bool:

@@ -10,12 +10,14 @@ import ipaddress
 import os
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from urllib.parse import unquote
 
 _PEER = re.compile(r"ipv[46]:\[?([0-9A-Fa-f:.]+)(?:%[^\]]*)?\]?:([0-9]+)")
 Address = tuple[str, int]
+Ends = tuple[Address, Address]
+"""Of a connection: here, and there."""
 
 
 def grpc_address(peer: str) -> Address | None:
@@ -34,11 +36,29 @@ def sever(*, local: Address | int | None = None, remote: Address | int | None = 
     return ended
 
 
-def connected(local: Address, remote: int) -> bool:
-    found = list(_connections(local, remote))
-    for one in found:
-        one.close()
-    return bool(found)
+def sever_all(ends: Iterable[Ends]) -> int:
+    """These, and no others to the same port."""
+    return sum(sever(local=local, remote=remote) for local, remote in ends)
+
+
+def connections(remotes: Iterable[Address]) -> set[Ends]:
+    """Those of this process to any of these."""
+    found = set()
+    for remote in remotes:
+        for one in _connections(None, remote):
+            with one, suppress(OSError):
+                local = one.getsockname()
+                found.add(((_plain(local[0]), local[1]), remote))
+    return found
+
+
+def addresses(host: str, port: int) -> set[Address]:
+    """All that a name stands for; none where nobody knows it."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError:
+        return set()
+    return {(_plain(str(address[0])), port) for *_, address in found}
 
 
 def _connections(local: Address | int | None, remote: Address | int | None) -> Iterator[socket.socket]:

@@ -13,26 +13,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Mapping
 from functools import partial
 
 from auroral.dpc.values import Message
 from auroral.wire.addresses import AddressBook
-from auroral.wire.codec import encode
+from auroral.wire.codec import Encoded, encode_all
 from auroral.wire.counters import Counters
 from auroral.wire.errors import Overtaken, WireError
+from auroral.wire.fields import text
 from auroral.wire.hello import Hello, Identity, check_hello
 from auroral.wire.incoming import Arrival, Came
 from auroral.wire.lanes import WEIGHTS, Way, stream_of, way_of
-from auroral.wire.limits import MOST_CORRECT
+from auroral.wire.limits import MOST_CORRECT, MOST_STRANGERS
 from auroral.wire.link import Link, Pair, Pipe
 from auroral.wire.living import Living
 from auroral.wire.outgoing import Outgoing
 from auroral.wire.peers import Dial, Peer, Waiting
-from auroral.wire.things import Cores, Taken
+from auroral.wire.things import Cores, Parted, Taken
 from auroral.wire.transport import Deliver, Patience, Transport
 
 _log = logging.getLogger(__name__)
+_SAID = re.compile(r"(['\"]).*\1|\d+")
 STRANGERS = "(strangers)"
 """The peer that refusals of unknown callers are counted with: a name that anybody can claim must not fill the memory."""
 
@@ -93,6 +96,7 @@ class Switchboard(Transport):
     # Cores
 
     def opened(self, core: str) -> None:
+        text(core, "core")
         if core in self._cores.lives:
             self.closed(core)
         self._announce(core, self._cores.begin(core))
@@ -118,11 +122,16 @@ class Switchboard(Transport):
                 peer.link.say(Cores(((core, life),)))
 
     def _moved(self, core: str) -> None:
-        """The book says that a core is elsewhere: whoever talked to it where it was hears of a break."""
+        """The book says that a core is elsewhere: whoever talked to it where it was, or wanted to, hears of a break."""
         now_at = self.book.cores.get(core)
         for peer in self._peers.values():
-            if peer.link is not None and now_at is not None and peer.name != now_at:
-                self._part(peer.link, core)
+            if now_at is not None and peer.name != now_at:
+                if peer.link is not None:
+                    for here, _ in [pair for pair in peer.link.talked if pair[1] == core]:
+                        peer.link.unhear(core, here)
+                    self._part(peer.link, core)
+                for one in peer.lose_waiting("moved", to=core):
+                    self._cores.part(one.sender, core)
 
     def _part(self, link: Link, core: str) -> None:
         for here, there in link.talked:
@@ -141,8 +150,8 @@ class Switchboard(Transport):
         if at == self.node:
             self._send_here(sender, to, message)
             return
-        one = Waiting(sender, life, to, message, encode(message))
         peer = None if at is None else self._peer(at)
+        one = Waiting(sender, life, to, message, self._encoded(peer, sender, to, message))
         if self._cores.parting(sender, to):
             if peer is not None:
                 peer.counters.lost["sent before a break was heard of"] += 1
@@ -152,6 +161,15 @@ class Switchboard(Transport):
             self._send_over(peer, peer.link, one)
         else:
             self._wait(peer, one)
+
+    def _encoded(self, peer: Peer | None, sender: str, to: str, message: Message) -> tuple[Encoded, ...]:
+        try:
+            return encode_all(message)
+        except WireError as error:
+            if peer is not None:
+                peer.counters.unsendable[type(message).__name__] += 1
+            _log.warning("%s cannot send a message of %s to %s: %s", self.node, sender, to, error)
+            raise
 
     def _node_of(self, core: str) -> str | None:
         if core in self._cores.lives:
@@ -174,23 +192,24 @@ class Switchboard(Transport):
             self._nobody(peer, one.sender, one.to)
 
     def _nobody(self, peer: Peer | None, sender: str, to: str) -> None:
-        """As for a connection to a process that is not there: the sender hears of it, a little later."""
+        """As for a connection to a process that is not there: the sender hears of it, a little later. What it sent before and still waits
+        is lost too: it must not come behind that."""
         if peer is not None:
             peer.counters.lost["nobody there"] += 1
+        for other in self._peers.values():
+            other.lose_waiting("nobody there", sender=sender, to=to)
         self._cores.part_later(sender, to, self.patience.nobody)
 
     def _wait(self, peer: Peer, one: Waiting) -> None:
+        full = peer.waiting_bytes > MOST_CORRECT
         peer.wait(one)
-        if peer.waiting_bytes > MOST_CORRECT:
+        if full:
             self._lose_waiting(peer, "too much waited for a connection")
         elif peer.link is None and peer.dial is None and peer.retry is None:
             self._call(peer)
 
     def _lose_waiting(self, peer: Peer, reason: str) -> None:
-        lost = peer.take_waiting()
-        if lost:
-            peer.counters.lost[reason] += len(lost)
-        for one in lost:
+        for one in peer.lose_waiting(reason):
             self._cores.part(one.sender, one.to)
 
     def backlog(self, sender: str) -> Mapping[tuple[str, str], int]:
@@ -214,6 +233,11 @@ class Switchboard(Transport):
             return
         if peer.cut:
             self._not_connected(peer, "cut")
+            return
+        if peer.name not in self.book.nodes:
+            # Nobody can say when it has one again: whoever sends then is who calls.
+            peer.counters.broken["no address"] += 1
+            self._lose_waiting(peer, "not connected")
             return
         peer.attempt += 1
         peer.dial = self._dial(peer, Hello(self.identity, peer.name, peer.attempt))
@@ -269,7 +293,7 @@ class Switchboard(Transport):
             raise
 
     def refused(self, error: WireError, caller: str = STRANGERS) -> None:
-        self._peer(caller).counters.refused[_short(error.problem.what)] += 1
+        self._peer(caller).counters.refused[_kind(error.problem.what)] += 1
         _log.warning("%s refuses a connection: %s", self.node, error)
 
     def _accept(self, hello: Hello, certified: str | None) -> tuple[Hello, Link]:
@@ -279,7 +303,9 @@ class Switchboard(Transport):
         if certified is not None and certified != name:
             raise WireError(f"the certificate of {certified!r} comes with the name {name!r}", "hello", certified)
         check_hello(self.identity, hello)
+        self._check_room(name, certified)
         peer = self._peer(name)
+        peer.certified = peer.certified or certified is not None
         if peer.cut:
             raise WireError("the link is cut", name)
         if peer.link is not None:
@@ -287,9 +313,32 @@ class Switchboard(Transport):
             if known.identity.life == hello.identity.life and hello.attempt <= known.attempt:
                 raise Overtaken("the attempt was overtaken", name)
             self._break(peer, peer.link, "the peer connects anew")
+            peer = self._peer(name)
         elif peer.dial is not None and self.node < name:
             raise Overtaken("both called, and this side's call holds", name)
         return Hello(self.identity, name, peer.attempt), self._linked(peer, hello)
+
+    def _check_room(self, name: str, certified: str | None) -> None:
+        known = self._peers.get(name)
+        if certified is not None or self._in_book(name) or (known is not None and known.link is not None):
+            return
+        in_book = {*self.book.nodes, *self.book.cores.values()}
+        linked = [peer for peer in self._peers.values() if peer.link is not None]
+        strangers = sum(not peer.certified and peer.name not in in_book for peer in linked)
+        if strangers >= MOST_STRANGERS:
+            raise WireError(
+                f"there are {strangers} connections of nodes that are in no book",
+                name,
+                f"at most {MOST_STRANGERS}",
+                "put the node into the address book, or use certificates",
+            )
+
+    def _in_book(self, name: str) -> bool:
+        return name in self.book.nodes or name in self.book.cores.values()
+
+    def _is_stranger(self, peer: Peer) -> bool:
+        """Whether anybody could have claimed its name, and nobody here has done anything to it."""
+        return not (peer.certified or self._in_book(peer.name) or peer.cut or peer.delay or peer.name == STRANGERS)
 
     # Connections
 
@@ -309,12 +358,18 @@ class Switchboard(Transport):
     def carried(self, link: Link, pipe: Pipe) -> None:
         """What the link says goes out from now on."""
         link.pipe = pipe
-        if self._peers[link.peer].link is not link:
+        if self._peer_of(link) is None:
             link.close()
 
     def ended(self, link: Link, reason: str) -> None:
         """By the other side, or by the network."""
-        self._break(self._peers[link.peer], link, reason)
+        if (peer := self._peer_of(link)) is not None:
+            self._break(peer, link, reason)
+
+    def _peer_of(self, link: Link) -> Peer | None:
+        """None of a link that is over."""
+        peer = self._peers.get(link.peer)
+        return peer if peer is not None and peer.link is link else None
 
     def _break_soon(self, peer: Peer, link: Link, reason: str) -> None:
         self.loop.call_soon(self._break, peer, link, reason)
@@ -331,7 +386,11 @@ class Switchboard(Transport):
         for pair in link.talked:
             self._cores.part(*pair)
         self._lose_waiting(peer, "the connection broke")
-        if self.loop.time() - link.since > self.patience.longest_retry:
+        if self._is_stranger(peer):
+            # It is never called, and calls under another name when it likes.
+            del self._peers[peer.name]
+            self._peer(STRANGERS).counters.absorb(peer.counters)
+        elif self.loop.time() - link.since > self.patience.longest_retry:
             peer.failures = 0
         else:
             # One that breaks as soon as it is made is not tried again without a pause.
@@ -354,8 +413,7 @@ class Switchboard(Transport):
     # What comes
 
     def arrived(self, link: Link, arrival: Arrival) -> None:
-        peer = self._peers[link.peer]
-        if peer.link is not link:
+        if (peer := self._peer_of(link)) is None:
             return
         match arrival:
             case Taken(channel, size):
@@ -364,6 +422,8 @@ class Switchboard(Transport):
                 self._introduced(peer, link, arrival)
             case Came():
                 self._came(peer, link, arrival)
+            case Parted():
+                self._parted(link, arrival)
         self._cores.drain()
 
     def _introduced(self, peer: Peer, link: Link, said: Cores) -> None:
@@ -386,12 +446,26 @@ class Switchboard(Transport):
             refused["from a core that does not live there"] += 1
         elif self.book.cores.get(channel.sender, peer.name) != peer.name:
             refused["from a core that lives elsewhere"] += 1
+            link.unhear(channel.sender, channel.to)
+        elif not link.hears(channel):
+            refused["sent before a break was heard of"] += 1
         else:
             peer.counters.receives(channel.way, came.size)
             link.talked[channel.to, channel.sender] = None
             self._cores.receive(channel.to, channel.sender, came.message, partial(link.taken, came))
             return
         link.taken(came)
+
+    def _parted(self, link: Link, said: Parted) -> None:
+        if said.channel is not None:
+            if link.unheard.get((said.sender, said.to), 0) is None:
+                link.unheard[said.sender, said.to] = said.channel
+            return
+        if (said.sender, said.to) in link.talked:
+            # Not at once: whoever speaks again as soon as it hears of it would do nothing else.
+            self._cores.part_later(said.sender, said.to, self.patience.nobody)
+        link.forget(sender=said.sender, to=said.to)
+        link.say(Parted(said.sender, said.to, link.last_channel))
 
     # What is done to connections
 
@@ -424,6 +498,11 @@ class Switchboard(Transport):
 
     def _slow(self, link: Link, seconds: float) -> None:
         link.out_line.delay = link.in_line.delay = seconds
+
+
+def _kind(reason: str) -> str:
+    """To count by, without what strangers can say at will: names and numbers."""
+    return _short(_SAID.sub("…", reason))
 
 
 def _short(reason: str) -> str:

@@ -14,14 +14,15 @@ from typing import Any
 import pyarrow as pa
 
 from auroral.wire.errors import WireError
-from auroral.wire.fields import items, number, one_of, parts, text
+from auroral.wire.fields import items, number, number_or_none, one_of, parts, text
 from auroral.wire.lanes import Way
 from auroral.wire.limits import MOST_CORES, MOST_HEADER, MOST_PAYLOAD, MOST_PIECE
 
-_PIECE, _FIRST, _OPEN, _SHUT, _TAKEN, _CORES, _BEAT = range(1, 8)
+_PIECE, _FIRST, _OPEN, _SHUT, _TAKEN, _CORES, _BEAT, _PARTED = range(1, 9)
 _NEXT_HEAD, _FIRST_HEAD, _TAKEN_BODY = struct.Struct(">BI"), struct.Struct(">BIQ"), struct.Struct(">BIQ")
 _MOST_WHOLE = MOST_HEADER + MOST_PAYLOAD + 1024
-_CORES_AT_ONCE = 64
+_CORES_AT_ONCE = 8
+"""The longest names of so many fit, whatever their characters."""
 _way = one_of(*Way)
 
 
@@ -86,6 +87,19 @@ class Cores:
 
 
 @dataclass(frozen=True, slots=True)
+class Parted:
+    """Of a core where this is read and one where it is said: what the first says to the second is not taken, for it is said to live
+    elsewhere. With a channel, the answer: the first has been told so, and what it says anew comes over later channels than this one."""
+
+    sender: str
+    to: str
+    channel: int | None = None
+
+    def to_bytes(self) -> bytes:
+        return bytes((_PARTED,)) + json.dumps([self.sender, self.to, self.channel]).encode()
+
+
+@dataclass(frozen=True, slots=True)
 class Beat:
     """Nothing else was to be said."""
 
@@ -93,7 +107,7 @@ class Beat:
         return bytes((_BEAT,))
 
 
-Thing = Open | Shut | Piece | Taken | Cores | Beat
+Thing = Open | Shut | Piece | Taken | Cores | Beat | Parted
 
 
 def piece_head(channel: int, total: int | None) -> bytes:
@@ -126,9 +140,11 @@ def parse(data: pa.Buffer) -> Thing:
                 return _cores(json.loads(bytes(view[1:])))
             case 7 if data.size == 1:
                 return Beat()
+            case 8:
+                return _parted(json.loads(bytes(view[1:])))
     except (struct.error, ValueError, RecursionError) as error:
         raise WireError(f"{data.size} bytes cannot be read: {str(error)[:200]}", "connection", "a thing") from error
-    raise WireError(f"a thing of kind {view[0]} and {data.size} bytes is unknown", "connection", "kinds 1 to 7")
+    raise WireError(f"a thing of kind {view[0]} and {data.size} bytes is unknown", "connection", "kinds 1 to 8")
 
 
 def _rest(data: pa.Buffer, head: struct.Struct) -> pa.Buffer:
@@ -156,13 +172,21 @@ def _open(said: Any) -> Open:
     return found
 
 
+def _parted(said: Any) -> Parted:
+    where = "parted"
+    sender, to, channel = parts(said, where, "sender", "to", "channel")
+    return Parted(text(sender, where), text(to, where), number_or_none(channel, where))
+
+
 def _cores(said: Any) -> Cores:
     where = "cores"
     more, lives = parts(said, where, "more", "lives")
     if type(more) is not bool:
         raise WireError("it does not say whether more come", where, "true or false")
     found: list[tuple[str, int | None]] = []
-    for pair in items(lives, where)[:MOST_CORES]:
+    if len(items(lives, where)) > MOST_CORES:
+        raise WireError(f"{len(lives)} cores at once", where, f"at most {MOST_CORES}")
+    for pair in lives:
         name, life = parts(pair, where, "core", "life")
         found.append((text(name, where), None if life is None else number(life, where)))
     return Cores(tuple(found), more)
