@@ -23,7 +23,7 @@ from auroral.dpc.events import (
 )
 from auroral.dpc.fold import Fold
 from auroral.dpc.replica import Replica, ReplicaSpec
-from auroral.dpc.settings import Settings, WhenFull, WrongSettings
+from auroral.dpc.settings import Policy, Settings, WhenFull, WrongSettings
 from auroral.dpc.states import State
 from auroral.dpc.sunion import OutputSpec
 from auroral.dpc.switching import Lane, Offer
@@ -326,3 +326,27 @@ def test_the_inputs_of_a_state_are_asked_for_at_once():
     (job,) = jobs(given(found, 6, 12, 0.26))
     done(found, job, 0.27)
     assert not found.recovering and found.ports["s"].may_lose, "only who recovers begins later rather than with a gap"
+
+
+def test_no_job_begins_before_the_state_of_a_fold():
+    """Another output is far behind it: one after the other."""
+    outputs = {
+        "o": OutputSpec("o", {"s": 1}, (frozenset("s"),), ("r",), folds=True),
+        "x": OutputSpec("x", {"t": 1}, (frozenset("t"),), ("r",)),
+    }
+    spec = ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, outputs)
+    found = Replica(spec, replace(SETTINGS, while_failing=Policy.DELAY))
+    found.handle(Started(), 0.0)
+    found.ports["s"].start_at(21)
+    list(found.outlets["o"].begin(21))
+    fold = found.unions["o"].fold
+    assert fold is not None
+    fold.begin(state(21))
+    for name, stream in (("S", "s"), ("T", "t")):
+        found.handle(Received(name, Pong({stream: Offer(State.UP_FAILURE)}, {})), 0.1)
+    for name, stream, bucket in (("S", "s", 22), ("T", "t", 3)):
+        number = found.ports[stream].numbers[name]
+        guess = Tentative(stream, number, bucket, Content(bucket, 1), True, 0.0, NOTHING)
+        found.handle(Received(name, guess), 0.2)
+    (first,) = jobs(found.handle(Woken(), 9.0))
+    assert (first.outputs, first.begin) == (("x",), 3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from auroral.dpc.events import (
     Effect,
     GiveUp,
@@ -38,6 +40,7 @@ class Catalog:
 
     def __init__(self, layout: Layout | None = None, away: frozenset[str] = frozenset()) -> None:
         self.away, self.right = away, False
+        self.states: dict[str, State] = {}
         self.mover = Reconfiguration(TOPOLOGY, BEFORE)
         self.layouts: list[Layout] = []
         self.told: dict[str, Rewire] = {}
@@ -64,8 +67,8 @@ class Catalog:
                 case Send(to, Rewire(number) as said) if to not in self.away:
                     self.told[to] = max(said, self.told.get(to, said), key=lambda one: one.number)
                     self.hears(Received(to, Rewired(number)))
-                case Send(to, Ping()) if to not in self.away and self.right:
-                    self.hears(Received(to, Pong({}, {})))
+                case Send(to, Ping()) if to not in self.away and (self.right or to in BEFORE.members["f"]):
+                    self.hears(Received(to, Pong({"f.out": Offer(self.states.get(to, State.STABLE))}, {})))
                 case _:
                     pass
 
@@ -98,6 +101,37 @@ def test_those_before_it_must_know_before_it_starts_and_those_behind_it_before_t
     catalog.away = frozenset()
     catalog.wait()
     assert catalog.mover.layout.running("f") == ("f@c", "f@b")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "moves"),
+    [
+        (State.STABLE, State.FAILURE, False),
+        (State.STABLE, State.UP_FAILURE, False),
+        (State.UP_FAILURE, State.FAILURE, False),
+        (State.UP_FAILURE, State.UP_FAILURE, True),
+        (State.FAILURE, State.FAILURE, True),
+        (State.STABLE, State.STABILIZATION, True),
+    ],
+)
+def test_a_new_one_that_lacks_an_input_does_not_take_the_place_of_one_that_has_it(old, new, moves):
+    catalog = Catalog()
+    catalog.right, catalog.states = True, {"f@a": old, "f@b": State.FAILURE, "f@c": new}
+    catalog.hears(WANTED)
+    catalog.wait()
+    assert (catalog.mover.layout.members["f"] == ("f@c", "f@b")) is moves
+    catalog.states["f@c"] = State.STABLE
+    catalog.wait()
+    assert catalog.mover.layout.members["f"] == ("f@c", "f@b")
+
+
+def test_one_that_lacks_an_input_takes_the_place_of_those_that_are_dead_after_a_while():
+    catalog = Catalog(away=frozenset({"f@a", "f@b"}))
+    catalog.right, catalog.states = True, {"f@c": State.FAILURE}
+    catalog.hears(WANTED)
+    assert catalog.mover.layout.phase is Phase.START
+    catalog.wait()
+    assert catalog.mover.layout.members["f"] == ("f@c", "f@b")
 
 
 def test_one_that_is_dead_can_be_moved_away_from():

@@ -50,7 +50,7 @@ MUTANTS = {
     ),
     "tentative at once": Mutant("sunion.py", "        return latest\n", "        return ready\n", 0),
     "what was held back is forgotten": Mutant(
-        "sunion.py", "return max(0.0, now - ready_at - self.usual_job.value)", "return 0.0", 24
+        "sunion.py", "return max(0.0, now - ready_at - self.usual_job.value)", "return 0.0", 52
     ),
     "final before all inputs are": Mutant(
         "sunion.py",

@@ -62,6 +62,13 @@ def test_who_is_behind_is_waited_for_where_only_a_disk_has_what_it_needs():
     assert not outcome.violations, str(outcome)
 
 
+def test_new_replicas_that_reach_no_input_take_nobodys_place():
+    cuts = "; ".join(f"at 8s cut {a}-{b}; at 30s heal {a}-{b}" for a in ("fa", "fb") for b in ("wc", "wd"))
+    scenario = replace(chain("", seconds=45), faults=parse(f"{cuts}; at 10s move wa-wc; at 10.1s move wb-wd"))
+    outcome = simulate(scenario)
+    assert (outcome.violations, outcome.tentative) == ((), 0), str(outcome)
+
+
 def test_moves_that_cannot_be_are_told():
     calm = chain("", seconds=30)
     for wrong in (

@@ -278,6 +278,8 @@ def exchange(port: int, hello: bytes, *things: bytes) -> list[bytes]:
         (Hello(Identity.of("n1", BUCKET), "n1", 1).to_bytes(), "two nodes have the name 'n1'"),
         (Hello(Identity.of("n9", 1), "n1", 1).to_bytes(), "its bucket interval is 1 us"),
     ],
+    # A life is random: names of tests must be the same in each process.
+    ids=["empty", "junk", "version", "oversized", "another node", "same name", "bucket"],
 )
 def test_a_hello_that_is_refused_is_answered_and_logged(
     hello: bytes, answer: str, caplog: pytest.LogCaptureFixture

@@ -179,7 +179,7 @@ class Changed:
 @immutable
 class KeepLayout:
     """To the catalog, before what follows is sent. Replicas that it says are running, and do not, are started with what it says of whom
-    they talk to, recovering; others are stopped."""
+    they talk to, recovering; others are stopped, and what they kept is thrown away: if they are ever started again, they are new."""
 
     layout: Layout
 

@@ -109,7 +109,11 @@ class Jobs:
             # One job for all outputs that are due: none waits for the jobs of the others, which its deadline does not know of.
             earliest = min(begin for begin, _ in due.values())
             most = min(earliest + MOST_BUCKETS, self.versions.plan.end(earliest))
-            near = {s: (begin, min(end, most)) for s, (begin, end) in due.items() if begin < most}
+            near = {
+                s: (begin, min(end, most))
+                for s, (begin, end) in due.items()
+                if begin < most and self.unions[s].reaches(earliest)
+            }
             yield self._evaluate(near, True, now)
 
     def _evaluate(self, ranges: Mapping[str, tuple[int, int]], tentative: bool, now: float) -> Evaluate:

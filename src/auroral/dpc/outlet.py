@@ -172,7 +172,8 @@ class Outlet:
         """A bucket is as old as it is, whoever missed it and why, or it would be late by what it took a reader to come here. But if it is
         sent again, or late beyond the bound, what other inputs give must have a chance to come with it. What an earlier life
         wrote down without saying when is as old as anything."""
-        age = now - self.usually_at.get(bucket, float("-inf"))
+        # A clock may have been set back between two lives.
+        age = max(0.0, now - self.usually_at.get(bucket, float("-inf")))
         return age if new and age < self.settings.bound else min(age, self.settings.oldest)
 
     def _send_stable(self, address: str, reader: Reader, now: float, new: bool = False) -> Iterator[Effect]:

@@ -33,11 +33,15 @@ from auroral.dpc.events import (
     WakeAt,
 )
 from auroral.dpc.layout import Layout, Phase, Topology, Wanted, Wiring, moved
+from auroral.dpc.states import State
+from auroral.dpc.switching import Offer
 from auroral.dpc.values import Decided, Known, Ping, Pong, Promise, Rewire, Rewired
 from auroral.dpc.versions import Decision
 
 AGAIN = 0.5
 """Seconds until what was not answered is said again."""
+PATIENT = 4
+"""Questions after which whoever has not answered is away."""
 
 
 @dataclass(slots=True)
@@ -52,8 +56,10 @@ class Reconfiguration:
     """Who has still to say that it knows the layout."""
     known: dict[str, Decision] = field(default_factory=dict)
     """What each replica said that it knows of the versions of its query."""
-    not_right: set[str] = field(default_factory=set)
-    """New replicas that have not answered yet."""
+    offers: dict[str, Mapping[str, Offer]] = field(default_factory=dict)
+    """What replicas of the query that moves, old and new, answered in this phase."""
+    asked: int = 0
+    """How often they were asked."""
     said_at: float = float("-inf")
 
     def handle(self, event: Event, now: float) -> list[Effect]:
@@ -66,7 +72,7 @@ class Reconfiguration:
                     self.layout = layout
                 # Who knows of it may be told again.
                 self.untold = self.layout.wirings(self.topology)
-                self._await_new()
+                self._ask_anew()
                 self.change = self._resumed()
             case MoveTo(query, leaves, comes):
                 planned = self.layout.planned(query)
@@ -91,8 +97,8 @@ class Reconfiguration:
             case Received(sender, Promise() as said):
                 if self.change is not None:
                     self.change.promised(sender, said)
-            case Received(sender, Pong()):
-                self.not_right.discard(sender)
+            case Received(sender, Pong(offers)):
+                self.offers[sender] = offers
             case _:
                 pass
 
@@ -122,8 +128,9 @@ class Reconfiguration:
     def _say(self) -> Iterator[Effect]:
         for core, wiring in self.untold.items():
             yield Send(core, Rewire(self.layout.number, wiring))
-        for core in sorted(self.not_right):
-            yield Send(core, Ping({}, {}))
+        if self._starting:
+            self.asked += 1
+            yield from (Send(core, Ping({}, {})) for core in self.layout.running(self._starting))
         for query in self.layout.versions:
             decision = self._decision(query)
             for core in self.layout.running(query):
@@ -136,7 +143,28 @@ class Reconfiguration:
     def _waits(self) -> bool:
         """Whether what is under way is not over yet, or a step of it."""
         awaited = self.layout.concerned(self.topology) & self.untold.keys()
-        return bool(awaited or self.not_right or self.layout.changing)
+        return bool(awaited or not self._all_right or self.layout.changing)
+
+    @property
+    def _starting(self) -> str | None:
+        """The query whose new replicas are not read yet."""
+        return self.layout.moving if self.layout.phase is Phase.START else None
+
+    @property
+    def _all_right(self) -> bool:
+        """Whether the new replicas can take the place of the old ones: they answer, and lack no input that one of those has."""
+        if self._starting is None:
+            return True
+        old = self.layout.members[self._starting]
+        new = [core for core in self.layout.after if core not in old]
+        if any(core not in self.offers for core in new):
+            return False
+        lacking = {(stream, _lacks(offer)) for core in new for stream, offer in self.offers[core].items()}
+        said = [(stream, _lacks(offer)) for core in old for stream, offer in self.offers.get(core, {}).items()]
+        worse = any(one == stream and less < lacks for stream, lacks in lacking for one, less in said)
+        # Who of the old ones has not answered by then is away.
+        heard = self.asked > PATIENT or all(core in self.offers for core in old)
+        return not worse and (heard or not any(lacks for _, lacks in lacking))
 
     def _following(self) -> Layout | None:
         match self.layout.moving, self.layout.phase:
@@ -179,14 +207,13 @@ class Reconfiguration:
             self.untold = {
                 core: wiring for core, wiring in after.items() if core in self.untold or wired.get(core) != wiring
             }
-            self._await_new()
+            self._ask_anew()
         if layout.changing != before.changing:
             self.change = self._resumed()
         self.said_at = float("-inf")
 
-    def _await_new(self) -> None:
-        new = set(self.layout.after) - set(self.layout.members.get(self.layout.moving or "", ()))
-        self.not_right = new if self.layout.phase is Phase.START and self.layout.moving is not None else set()
+    def _ask_anew(self) -> None:
+        self.offers, self.asked = {}, 0
 
     # Another version
 
@@ -216,3 +243,8 @@ class Reconfiguration:
         """Before anything is asked: after a crash no attempt has the number of an earlier one, and all that were begun are void."""
         starts = self.layout.decision(change.query).starts
         return replace(self.layout, versions={**self.layout.versions, change.query: Decision(starts, change.attempt)})
+
+
+def _lacks(offer: Offer) -> int:
+    """Nothing, some of its inputs, or all of them."""
+    return {State.UP_FAILURE: 1, State.FAILURE: 2}.get(offer.state, 0)

@@ -137,7 +137,7 @@ class Recovery:
 
     def _caught_up(self, stream: str) -> bool:
         """Whether all is final that the inputs' replicas had final when its last job began. What they have by now is too much to ask
-        for, where a job is longer than a bucket, or other outputs have theirs in between."""
+        for, where a job is longer than a bucket, or other outputs have theirs in between; and so is what lies behind a promise."""
         union, pace = self.unions[stream], self.paces.get(stream)
         if not union.begun:
             self.paces.pop(stream, None)
@@ -149,4 +149,4 @@ class Recovery:
         elif frontier > pace.frontier:
             pace = Pace(frontier, pace.ended_with, furthest)
         self.paces[stream] = pace
-        return frontier >= pace.begun_with - 1
+        return frontier >= min(pace.begun_with - 1, union.versions.plan.limit)

@@ -16,6 +16,7 @@ from auroral.dpc.events import (
     Event,
     Failed,
     GiveUp,
+    KeepPlan,
     Logged,
     MoveTo,
     Propose,
@@ -64,7 +65,7 @@ from auroral.dpc.values import (
     Want,
     WantState,
 )
-from auroral.dpc.versions import Versions
+from auroral.dpc.versions import NO_CHANGE, Versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +191,9 @@ class Replica:
                     yield from (Report("job failed", stream, detail=reason) for stream in job.outputs)
             case Started(kept, states, plan):
                 self.versions.plan = plan
+                if plan != NO_CHANGE:
+                    # Of one that is new, only the catalog has it.
+                    yield KeepPlan(plan)
                 self.recovery.born = now
                 self.recovery.snapshots.update(states)
                 for port in self.ports.values():

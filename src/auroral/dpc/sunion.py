@@ -182,6 +182,10 @@ class SUnion:
             found.append(folded)
         return tuple(found[begin - end :])
 
+    def reaches(self, bucket: int) -> bool:
+        """Whether a job can begin there: of a fold, not before its state."""
+        return self.fold is None or self.fold.start(bucket).bucket <= bucket
+
     def too_late(self, bucket: int) -> bool:
         """Whether a newer one was given out, so that it will not be used."""
         return bucket <= self.outlet.newest

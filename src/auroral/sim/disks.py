@@ -63,9 +63,9 @@ class Disks:
             case _:
                 pass
 
-    def started(self, core: str) -> Started:
-        plan = self.plans.get(core, Plan())
-        return Started(self.of(core), self.states_of(core), plan, self.layouts.get(core))
+    def started(self, core: str, plan: Plan) -> Started:
+        """With this plan, where none was kept."""
+        return Started(self.of(core), self.states_of(core), self.plans.get(core, plan), self.layouts.get(core))
 
     def lose(self, core: str) -> None:
         kept: dict[tuple[str, str], Any]

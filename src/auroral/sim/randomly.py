@@ -193,10 +193,11 @@ def _open(draw: Draw, scenario: Scenario) -> Pairs:
 
 
 def _move(draw: Draw, scenario: Scenario) -> Pairs:
-    """A replica to another host; often one that this concerns crashes meanwhile."""
+    """A replica to another host, or back to one that it left; often one that this concerns crashes meanwhile."""
     query, (begin, _) = draw.choice(scenario.queries), _when(draw, scenario)
     hosts = [host(name) for name in scenario.members(query)]
-    leaves, comes = draw.choice(hosts), f"{query.name}{draw.choice('xyz')}"
+    leaves = draw.choice(hosts)
+    comes = draw.choice([found for letter in "abxyz" if (found := f"{query.name}{letter}") != leaves])
     yield _pair(scenario, begin, 1.0, "move", leaves, comes)
     if draw.random() < 0.7:
         concerned = draw.choice((*hosts, comes, CATALOG_HOST))

@@ -132,16 +132,19 @@ class Stage:
         for name in self.queries:
             if name in running and name not in self.world.cores and host(name) not in self.down:
                 self._come_back(name)
-            elif name not in running and name in self.world.cores:
-                self.world.end(name)
+            elif name not in running:
+                if name in self.world.cores:
+                    self.world.end(name)
+                # If it is ever started again, it is new.
+                self.world.disks.lose(name)
+                self.world.disks.plans.pop(name, None)
 
     def _come_back(self, name: str) -> None:
         if self.queries[name].name not in self.scenario.durable:
             self.world.disks.lose(name)
         # Who is new is told by the catalog.
-        starts = self.layout.decision(self.queries[name].name).starts
-        self.world.disks.plans.setdefault(name, Plan(starts))
-        self.world.start(name, self._replica(name, recovering=True), host(name))
+        decided = Plan(self.layout.decision(self.queries[name].name).starts)
+        self.world.start(name, self._replica(name, recovering=True), host(name), decided)
         if self.came is not None:
             self.came(name)
 

@@ -23,6 +23,7 @@ from auroral.dpc.events import (
     WakeAt,
     Woken,
 )
+from auroral.dpc.versions import NO_CHANGE, Plan
 from auroral.sim.disks import Disks
 from auroral.sim.network import Network
 
@@ -110,14 +111,15 @@ class World:
 
     # Cores
 
-    def start(self, name: str, core: Core, host: str) -> None:
+    def start(self, name: str, core: Core, host: str, plan: Plan = NO_CHANGE) -> None:
+        """With this plan, where none was kept."""
         self.cores[name], self.hosts[name] = core, host
         self.lives[name] = self.starts[name] = self.starts.get(name, 0) + 1
         self.started[name] = self.now
         self.ahead[name] = self.clocks.get(host, 0.0)
         self.wakes.pop(name, None)
         self.network.started(name)
-        self.tell(name, self.disks.started(name))
+        self.tell(name, self.disks.started(name, plan))
 
     def crash(self, host: str, told: bool) -> None:
         for name in [name for name, where in self.hosts.items() if where == host and name in self.cores]:

@@ -51,7 +51,7 @@ def _first_times(run: Run, stream: str, newer: bool) -> list[float]:
 
 def within_the_bound(run: Run) -> Iterator[str]:
     """D77: what is new comes less than X later than usual, wherever anything could come; where nothing more happens while it is waited
-    for, the time is left over that was set aside to read from another replica.
+    for, the time is left over that was set aside to read from another replica, but for what a job waits for the one before it.
 
     X presumes that messages take no longer than the settings say: on a slow link, what it takes longer comes on top.
     """
@@ -60,13 +60,13 @@ def within_the_bound(run: Run) -> Iterator[str]:
         return
     changes = [fault.at for fault in run.scenario.faults]
     for stream in run.usual:
-        allowed = settings.bound
+        allowed, waits = settings.bound, run.scenario.job * oracle.depth(stream)
         if any(fault.verb == "slow" for fault in run.scenario.faults):
             allowed += SLOWER * (oracle.depth(stream) + 1)
         for bucket, (late, excused) in enumerate(lateness(run, stream)):
             due = (bucket + 1) * settings.bucket + run.usual[stream]
             calm = not excused and not _any(changes, due - settings.failover, due + settings.bound)
-            most = allowed - settings.failover if calm else allowed
+            most = min(allowed, allowed - settings.failover + waits) if calm else allowed
             if late >= most:
                 yield f"{stream}: bucket {bucket} came {late:.2f} s late; the bound is {most:g} s"
 

@@ -12,9 +12,12 @@ TOLD = 2.0
 
 
 def what_is_asked_for_is_kept(run: Run) -> Iterator[str]:
-    """D69: nobody is refused what it needs."""
+    """D69: nobody is refused what it needs, unless it was lost from a full buffer (D71): who asks for it may not know yet."""
+    lossy = set()
     for at, core, report in run.reports:
-        if report.kind == "asked for what is not kept":
+        if report.kind == "lost from a full buffer":
+            lossy.add((core, report.stream))
+        if report.kind == "asked for what is not kept" and (core, report.stream) not in lossy:
             yield f"{core}: {report.stream} at {at:.2f} s"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from auroral.dpc.client import Client
 from auroral.dpc.layout import moved
@@ -44,7 +44,9 @@ def nobody_falls_behind(run: Run) -> Iterator[str]:
         for (name, stream), port in moment.ports.items():
             if moment.living[name] > before.at:
                 continue
-            frontiers = list(_could_give(before, moment, name, stream, producers[stream]))
+            # What a move has left behind is not read any more.
+            read = [producer for producer in producers[stream] if producer in port.producers]
+            frontiers = list(_could_give(before, moment, name, stream, read))
             if frontiers and port.frontier < min(frontiers):
                 yield (
                     f"{name}: has {stream} up to {port.frontier} at {moment.at:.2f} s; all that it reaches were at "
@@ -53,7 +55,7 @@ def nobody_falls_behind(run: Run) -> Iterator[str]:
                 return
 
 
-def _could_give(before: Moment, moment: Moment, reader: str, stream: str, names: tuple[str, ...]) -> Iterator[int]:
+def _could_give(before: Moment, moment: Moment, reader: str, stream: str, names: Iterable[str]) -> Iterator[int]:
     for producer in names:
         since, living = moment.links.get((producer, reader)), moment.living.get(producer)
         if since is not None and since <= before.at and living is not None and living <= before.at:
