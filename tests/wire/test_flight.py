@@ -110,7 +110,7 @@ def test_a_peer_that_stands_still_for_too_long(children: list[Child]) -> None:
         rows = pa.table({"v": np.arange(2_000_000)})
         for bucket in range(3):
             parent.transport.send("a", "b", stable("s", bucket, rows))
-        await parent.until(lambda: parent.heard["a"] == [("b", BROKEN)])
+        await parent.until(lambda: parent.heard["a"][-1:] == [("b", BROKEN)])
         assert [reason for reason in parent.counters("n2").broken if reason.startswith("silent for")]
         child.signal(signal.SIGCONT)
         parent.heard["a"].clear()
@@ -133,7 +133,7 @@ def test_a_peer_that_stands_still_does_not_fill_the_memory(
         rows = pa.table({"v": np.arange(1_000_000)})
         for bucket in range(12):
             parent.transport.send("a", "b", stable("s", bucket, rows))
-        await parent.until(lambda: parent.heard["a"] == [("b", BROKEN)])
+        await parent.until(lambda: parent.heard["a"][-1:] == [("b", BROKEN)])
         (reason,) = parent.counters("n2").broken
         assert reason.endswith("bytes of stable rows wait")
 
