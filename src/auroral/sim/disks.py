@@ -67,6 +67,11 @@ class Disks:
         """With this plan, where none was kept."""
         return Started(self.of(core), self.states_of(core), self.plans.get(core, plan), self.layouts.get(core))
 
+    def throw_away(self, core: str) -> None:
+        """Of a core that is not wanted any more: also what the catalog has of it."""
+        self.lose(core)
+        self.plans.pop(core, None)
+
     def lose(self, core: str) -> None:
         kept: dict[tuple[str, str], Any]
         for kept in (self.begins, self.contents, self.states):

@@ -136,8 +136,7 @@ class Stage:
                 if name in self.world.cores:
                     self.world.end(name)
                 # If it is ever started again, it is new.
-                self.world.disks.lose(name)
-                self.world.disks.plans.pop(name, None)
+                self.world.disks.throw_away(name)
 
     def _come_back(self, name: str) -> None:
         if self.queries[name].name not in self.scenario.durable:
