@@ -134,6 +134,17 @@ def test_one_that_lacks_an_input_takes_the_place_of_those_that_are_dead_after_a_
     assert catalog.mover.layout.members["f"] == ("f@c", "f@b")
 
 
+def test_what_one_said_before_it_died_does_not_count():
+    catalog = Catalog()
+    catalog.right, catalog.states = True, {"f@c": State.UP_FAILURE}
+    catalog.hears(WANTED)
+    catalog.wait()
+    assert catalog.mover.layout.phase is Phase.START
+    catalog.away = frozenset({"f@a", "f@b"})
+    catalog.wait()
+    assert catalog.mover.layout.members["f"] == ("f@c", "f@b")
+
+
 def test_one_that_is_dead_can_be_moved_away_from():
     catalog = Catalog(away=frozenset({"f@a", "f@b"}))
     catalog.right = True

@@ -56,8 +56,8 @@ class Reconfiguration:
     """Who has still to say that it knows the layout."""
     known: dict[str, Decision] = field(default_factory=dict)
     """What each replica said that it knows of the versions of its query."""
-    offers: dict[str, Mapping[str, Offer]] = field(default_factory=dict)
-    """What replicas of the query that moves, old and new, answered in this phase."""
+    offers: dict[str, tuple[int, Mapping[str, Offer]]] = field(default_factory=dict)
+    """What replicas of the query that moves, old and new, answered last in this phase, and to which question."""
     asked: int = 0
     """How often they were asked."""
     said_at: float = float("-inf")
@@ -98,7 +98,7 @@ class Reconfiguration:
                 if self.change is not None:
                     self.change.promised(sender, said)
             case Received(sender, Pong(offers)):
-                self.offers[sender] = offers
+                self.offers[sender] = (self.asked, offers)
             case _:
                 pass
 
@@ -157,13 +157,14 @@ class Reconfiguration:
             return True
         old = self.layout.members[self._starting]
         new = [core for core in self.layout.after if core not in old]
-        if any(core not in self.offers for core in new):
+        # Who has not answered for a while is away.
+        there = {core: offers for core, (to, offers) in self.offers.items() if self.asked - to <= PATIENT}
+        if any(core not in there for core in new):
             return False
-        lacking = {(stream, _lacks(offer)) for core in new for stream, offer in self.offers[core].items()}
-        said = [(stream, _lacks(offer)) for core in old for stream, offer in self.offers.get(core, {}).items()]
+        lacking = {(stream, _lacks(offer)) for core in new for stream, offer in there[core].items()}
+        said = [(stream, _lacks(offer)) for core in old for stream, offer in there.get(core, {}).items()]
         worse = any(one == stream and less < lacks for stream, lacks in lacking for one, less in said)
-        # Who of the old ones has not answered by then is away.
-        heard = self.asked > PATIENT or all(core in self.offers for core in old)
+        heard = self.asked > PATIENT or all(core in there for core in old)
         return not worse and (heard or not any(lacks for _, lacks in lacking))
 
     def _following(self) -> Layout | None:
