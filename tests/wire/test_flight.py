@@ -256,6 +256,8 @@ def exchange(port: int, hello: bytes, *things: bytes) -> list[bytes]:
     with fl.FlightClient(f"grpc://127.0.0.1:{port}", generic_options=options) as client:
         writer, reader = client.do_exchange(fl.FlightDescriptor.for_command(hello))
         try:
+            # Before it says anything: a node that breaks the connection takes what was not yet read of it along.
+            answers.append(reader.read_chunk().app_metadata.to_pybytes())
             for thing in things:
                 writer.write_metadata(thing)
             while True:
