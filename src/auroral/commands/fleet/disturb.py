@@ -36,7 +36,9 @@ def _command(
         say(said.format(*given))
         return FINE
 
-    return SimpleNamespace(NAME=name, SUMMARY=summary, EXAMPLE=f"  {example} --folder runs/live", configure=configure, run=run)
+    return SimpleNamespace(
+        NAME=name, SUMMARY=summary, EXAMPLE=f"  {example} --folder runs/live", configure=configure, run=run
+    )
 
 
 def _cut(fleet: Fleet, one: str, other: str, one_way: bool) -> None:

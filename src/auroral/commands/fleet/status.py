@@ -50,7 +50,9 @@ def table(fleet: Fleet, status: dict[str, dict[str, Any] | None]) -> str:
         memory = f"{found['rss'] / 2**20:.0f} MB" if found.get("rss") else ""
         lines = list(_lines(found, now, settings.bucket))
         for number, (stream, state, frontier, behind, tentative) in enumerate(lines or [("", "up", "", "", "")]):
-            rows.append((name if number == 0 else "", stream, state, frontier, behind, tentative, memory if number == 0 else ""))
+            rows.append(
+                (name if number == 0 else "", stream, state, frontier, behind, tentative, memory if number == 0 else "")
+            )
     return columns(rows) + _summary(status, settings.bound)
 
 
@@ -60,7 +62,9 @@ def _lines(found: dict[str, Any], now: int, bucket: float) -> list[tuple[str, st
 
     match found.get("kind"):
         case "source" if "closed" in found:
-            state = "silent" if found["silent"] else "full" if found["paused"] else "ended" if found["ended"] else "open"
+            state = (
+                "silent" if found["silent"] else "full" if found["paused"] else "ended" if found["ended"] else "open"
+            )
             return [("", state, str(found["closed"]), behind(found["closed"]), "")]
         case "node":
             return [
@@ -69,7 +73,13 @@ def _lines(found: dict[str, Any], now: int, bucket: float) -> list[tuple[str, st
             ]
         case "client":
             return [
-                (stream, "", str(one.get("frontier", "")), behind(one.get("frontier", 0)), str(one.get("tentative_now") or ""))
+                (
+                    stream,
+                    "",
+                    str(one.get("frontier", "")),
+                    behind(one.get("frontier", 0)),
+                    str(one.get("tentative_now") or ""),
+                )
                 for stream, one in found["streams"].items()
             ]
         case _:

@@ -31,7 +31,9 @@ def configure(parser: ArgumentParser) -> None:
         metavar="DEPLOY",
         help="which nodes run which queries, as XML; without it, all queries run on --replicas nodes",
     )
-    parser.add_argument("--diagram", metavar="FILE", help="what to run, as XML or Python; left out, what is in --folder")
+    parser.add_argument(
+        "--diagram", metavar="FILE", help="what to run, as XML or Python; left out, what is in --folder"
+    )
     parser.add_argument("--name", metavar="NAME", help="of the diagram, where the file has several")
     parser.add_argument("--stime", type=parse_stime, action="append", default=[], metavar="STREAM=FIELD[:UNIT]")
     parser.add_argument(

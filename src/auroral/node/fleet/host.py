@@ -129,6 +129,7 @@ class Host:
             await asyncio.to_thread(lane.shutdown)
 
     async def stop(self) -> None:
+        """To say so twice is no error."""
         for name in list(self._hosted):
             await self.end(name)
         await asyncio.to_thread(self._disk.shutdown)

@@ -44,8 +44,11 @@ def prepare(
     _inputs_must_be(checked, fragments, given)
     chosen = _bound(checked, fragments, bound)
     places = [*fragments.sources, *(() if fragments.endpoints else _nodes(fragments))]
+    unfed = [stream for stream in fragments.sources if stream not in given]
+    free = (f"{LOCAL_HOST}:{port}" for port in free_ports(len(places) + len(unfed)))
     endpoints = {name: str(where) for name, where in fragments.endpoints.items()}
-    endpoints |= {name: f"{LOCAL_HOST}:{port}" for name, port in zip(places, free_ports(len(places)), strict=True)}
+    endpoints |= {name: next(free) for name in places}
+    given |= {stream: LINES + next(free) for stream in unfed}
     agreed = Agreed(chosen, PING_EVERY, None, replicas, endpoints, given, master)
     # With outputs of its own only: what the client is given stable.
     with RunFolder.claim(folder, checked, given, {}, flush=False) as made:

@@ -11,6 +11,7 @@ import logging
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,11 @@ class Process:
             "slow": self._slow,
             "begin": self._begin,
         }
+        self.opened = AsyncExitStack()
+        """What is to be closed at the end, the last first."""
+        self.opened.callback(self.events.close)
+        self.opened.push_async_callback(self.transport.stop)
+        self.opened.push_async_callback(self.host.stop)
         self.known: dict[str, Any] = {}
         """What others find in its file."""
         self.begun = asyncio.Event()
@@ -72,10 +78,6 @@ class Process:
 
     async def begin(self) -> None:
         """Its cores live from here on."""
-
-    async def stop(self) -> None:
-        await self.host.stop()
-        await self.transport.stop()
 
     def status(self) -> dict[str, Any]:
         return {}
@@ -126,10 +128,11 @@ async def run(folder: Path, name: str) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, process.ended.set)
-    try:
+    async with process.opened:
         await process.prepare()
         await process.transport.start()
         await process.control.start(**process.known)
+        process.opened.push_async_callback(process.control.stop)
         process.events.note("started")
         if process.deployed.agreed.first is None:
             await _either(process.begun, process.ended)
@@ -138,11 +141,7 @@ async def run(folder: Path, name: str) -> None:
         if not process.ended.is_set():
             await process.begin()
         await process.ended.wait()
-    finally:
-        await process.control.stop()
-        await process.stop()
-        process.events.note("stopped")
-        process.events.close()
+        process.events.note("ending")
 
 
 async def _either(*events: asyncio.Event) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import importlib.metadata
 import json
+import logging
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -26,7 +27,7 @@ from auroral.engine.shared import Gateway, attached, gateway_of
 from auroral.model.deployment import endpoint
 from auroral.model.errors import AuroralError
 from auroral.node.corestore import CoreStore
-from auroral.node.feeds import make_feed, wall_clock
+from auroral.node.feeds import Feed, make_feed, wall_clock
 from auroral.node.fleet.clientproxy import ClientStore
 from auroral.node.fleet.control import known
 from auroral.node.fleet.deployed import SPARK, Deployed
@@ -37,6 +38,7 @@ from auroral.node.fleet.sourceproxy import SourceProxy
 from auroral.node.runfolder import RunFolder
 from auroral.node.source import Source
 
+_log = logging.getLogger(__name__)
 LINES = "tcp:"
 """How an input is written whose rows come as lines over TCP."""
 _TICKS = 10
@@ -79,7 +81,12 @@ class SourceProcess(Process):
         folder = RunFolder.look(self.deployed.folder).source(self.name)
         self.source = await asyncio.to_thread(Source, given, bucket, folder)
         self.doing |= {"pause": self._pause, "resume": self._resume, "why": self._why}
+        self.opened.callback(self.source.close)
+        # What is said of the end comes after all else has ended.
+        self.opened.push_async_callback(self.host.stop)
         self._stop, self._woken = threading.Event(), asyncio.Event()
+        self.proxy: SourceProxy | None = None
+        self.lines: LineInput | None = None
 
     async def begin(self) -> None:
         deployed, assembly = self.deployed, self.deployed.assembly
@@ -94,52 +101,58 @@ class SourceProcess(Process):
         def woken() -> None:
             loop.call_soon_threadsafe(self._woken.set)
 
-        given = deployed.agreed.inputs.get(self.name)
-        self.lines: LineInput | None = None
-        self._feed: threading.Thread | None = None
-        if given is None or given.startswith(LINES):
-            listen = endpoint((given or LINES).removeprefix(LINES) or "127.0.0.1:0")
-            self.lines = LineInput(self.source, listen, wall_clock, woken)
+        given = deployed.agreed.inputs[self.name]
+        if given.startswith(LINES):
+            self.lines = LineInput(self.source, endpoint(given.removeprefix(LINES)), wall_clock, woken)
             self.lines.start()
+            self.opened.callback(self.lines.stop)
         else:
             feed = make_feed(self.source, given, wall_clock)
-            self._feed = threading.Thread(target=feed.run, args=(self._stop, woken), name="feed", daemon=True)
-            self._feed.start()
-        self._ticking = asyncio.create_task(self._tick(bucket / 1e6 / _TICKS))
+            threading.Thread(target=self._run_feed, args=(feed, woken), name="feed", daemon=True).start()
+        self._ticking = asyncio.create_task(self._tick(self.proxy, bucket / 1e6 / _TICKS))
+        self.opened.push_async_callback(self._stop_ticking)
+        self.opened.callback(self._stop.set)
 
-    async def _tick(self, every: float) -> None:
+    def _run_feed(self, feed: Feed, woken: Callable[[], None]) -> None:
+        try:
+            feed.run(self._stop, woken)
+        except AuroralError as error:
+            # What came before it is logged, and nothing behind it is: to the others this input has failed.
+            self.events.note("input failed", stream=self.name, detail=str(error))
+            _log.error("%s", error)
+
+    async def _tick(self, proxy: SourceProxy, every: float) -> None:
         while True:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), every)
             self._woken.clear()
-            await self.proxy.advance(wall_clock())
+            await proxy.advance(wall_clock())
 
-    async def stop(self) -> None:
-        self._stop.set()
-        if hasattr(self, "proxy"):
-            if self.lines is not None:
-                await asyncio.to_thread(self.lines.stop)
-            self._ticking.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._ticking
-        await super().stop()
-        self.source.close()
+    async def _stop_ticking(self) -> None:
+        self._ticking.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._ticking
 
     def status(self) -> dict[str, Any]:
         state = self.source.state
         found: dict[str, Any] = {"kind": "source", "rows": state.rows, "boundary": state.boundary, "ended": state.ended}
         found["ledger"] = {row.reason: row.count for row in state.ledger.rows()}
-        if hasattr(self, "proxy"):
+        if self.proxy is not None:
             found |= {"closed": self.proxy.closed, "paused": not self.source.room.is_set(), "silent": self.proxy.silent}
             found["lines"] = None if self.lines is None else str(self.lines.endpoint)
         return found
 
+    def _begun(self) -> SourceProxy:
+        if self.proxy is None:
+            raise AuroralError(f"source {self.name!r} has not begun")
+        return self.proxy
+
     async def _pause(self, asked: Mapping[str, Any]) -> None:
-        self.proxy.silent = True
+        self._begun().silent = True
         self.events.note("paused")
 
     async def _resume(self, asked: Mapping[str, Any]) -> None:
-        self.proxy.silent = False
+        self._begun().silent = False
         self.events.note("resumed")
 
     async def _why(self, asked: Mapping[str, Any]) -> str | None:
@@ -175,22 +188,18 @@ class NodeProcess(Process):
 
     async def begin(self) -> None:
         assembly = self.deployed.assembly
-        self.stores = {}
         for core in self.replicas:
             folder = self.deployed.folder / "nodes" / self.name / core / "kept"
             lived = folder.exists()
-            store = self.stores[core] = await asyncio.to_thread(CoreStore.open, folder)
+            store = await asyncio.to_thread(CoreStore.open, folder)
+            self.opened.callback(store.close)
             for damage in store.damage:
                 self.events.note("damaged", core=core, detail=damage)
             evaluation = self.evaluations[core]
             evaluation.first = self.deployed.first
             started = await asyncio.to_thread(store.started, NO_CHANGE)
             self.host.start(core, assembly.replica(core, assembly.layout, lived), started, store, evaluation)
-
-    async def stop(self) -> None:
-        await super().stop()
-        for store in getattr(self, "stores", {}).values():
-            store.close()
+        self.opened.push_async_callback(self.host.stop)
 
     def status(self) -> dict[str, Any]:
         found: dict[str, Any] = {"kind": "node", "outputs": {}, "left_out": {}}
@@ -230,6 +239,7 @@ class ClientProcess(Process):
     async def prepare(self) -> None:
         self.doing |= {"tail": self._tail, "why": self._why}
         self.run_folder = await asyncio.to_thread(RunFolder.resume, self.deployed.folder)
+        self.opened.callback(self.run_folder.close)
         self.metrics = Metrics(self.deployed.settings.bucket)
         self.host.observed.append(self._observed)
         self._delivered: deque[dict[str, Any]] = deque(maxlen=_SHOWN)
@@ -239,14 +249,10 @@ class ClientProcess(Process):
 
     async def begin(self) -> None:
         assembly, first = self.deployed.assembly, self.deployed.first
-        self.store = await asyncio.to_thread(ClientStore, self.run_folder, first)
-        self.host.start(CLIENT, assembly.client(assembly.layout), self.store.started(), self.store)
-
-    async def stop(self) -> None:
-        await super().stop()
-        if hasattr(self, "store"):
-            self.store.close()
-        self.run_folder.close()
+        store = await asyncio.to_thread(ClientStore, self.run_folder, first)
+        self.opened.callback(store.close)
+        self.opened.push_async_callback(self.host.stop)
+        self.host.start(CLIENT, assembly.client(assembly.layout), store.started(), store)
 
     def status(self) -> dict[str, Any]:
         found: dict[str, Any] = {"kind": "client", "counts": self.counts, "streams": {}}
