@@ -125,13 +125,37 @@ def test_a_damaged_head_of_the_newest_segment(folder: Path) -> None:
     assert begins(folder) == (12, 12)
 
 
-def test_the_last_list_damaged_is_not_taken_for_an_unfinished_write(folder: Path) -> None:
+def test_damage_with_whole_lists_behind_it_is_no_unfinished_write_though_nothing_says_that_they_were_acknowledged(
+    folder: Path,
+) -> None:
     last = segments(folder)[-1]
+    size = last.stat().st_size
+    store = CoreStore.open(folder, SMALL)
+    for bucket in (12, 13):
+        store.carry_out([Keep("s", bucket, (Content(1, 1),), (0.0,))])
+    store.close()
+    assert segments(folder)[-1] == last
+    flip(last, 8 * (size + 30))
+    (folder / corelock.NAME).unlink()
+    assert found(folder)[1][0].startswith(f"{last.name}: ")
+    assert begins(folder) == (14, 14)
+
+
+def acknowledged(folder: Path) -> int:
+    said = corelock.Acknowledged.from_bytes((folder / corelock.NAME).read_bytes())
+    assert said is not None
+    return said.number
+
+
+def test_the_last_list_damaged_is_not_taken_for_an_unfinished_write(folder: Path) -> None:
+    last, before = segments(folder)[-1], acknowledged(folder)
     flip(last, 8 * (last.stat().st_size - 3))
     damage = found(folder)[1]
     assert "the last 1 lists that were kept are missing" in damage
     assert any(one.startswith(f"{last.name}: ") for one in damage)
     assert begins(folder)[1] == 11
+    # No list is given the number of one that was lost.
+    assert acknowledged(folder) == before + 1
     assert found(folder)[1] == ()
 
 
@@ -225,8 +249,7 @@ def test_without_its_lock_a_store_is_the_same(folder: Path) -> None:
     assert found(folder)[1] == ()
     (folder / corelock.NAME).write_bytes(b"nonsense" * 99)
     assert begins(folder) == (0, 12)
-    with open(folder / corelock.NAME, "rb") as file:
-        assert corelock.CoreLock(file.fileno()).read() is not None
+    assert acknowledged(folder) == 13
     (folder / corelock.NAME).write_bytes(b"")
     for path in segments(folder):
         path.write_bytes(b"nonsense")
