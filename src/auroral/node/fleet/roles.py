@@ -26,7 +26,6 @@ from auroral.engine.session import start_session
 from auroral.engine.shared import Gateway, attached, gateway_of
 from auroral.model.deployment import endpoint
 from auroral.model.errors import AuroralError
-from auroral.node.corestore import CoreStore
 from auroral.node.feeds import Feed, make_feed, wall_clock
 from auroral.node.fleet.clientproxy import ClientStore
 from auroral.node.fleet.control import known
@@ -37,6 +36,7 @@ from auroral.node.fleet.process import Process
 from auroral.node.fleet.sourceproxy import SourceProxy
 from auroral.node.runfolder import RunFolder
 from auroral.node.source import Source
+from auroral.node.store.corestore import CoreStore
 
 _log = logging.getLogger(__name__)
 LINES = "tcp:"

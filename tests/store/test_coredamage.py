@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from auroral.dpc.events import Deliver, DropStates, Keep, KeepLayout, KeepPlan, SaveState, Started, Truncate
 from auroral.dpc.values import Content, Snapshot
 from auroral.dpc.versions import Plan
-from auroral.node import corelock, coreopening, corerecords
-from auroral.node.corerecords import DamagedStore
-from auroral.node.corestore import CoreStore
-from node.corestores import SMALL, Core, Crash, content, found, layout, rows_of, shown, table, unsynced
+from auroral.node.store import locking, opening, records
+from auroral.node.store.corestore import CoreStore
+from auroral.node.store.records import DamagedStore
+from store.corestores import SMALL, Core, Crash, content, found, layout, rows_of, shown, table, unsynced
 
 PLAN = Plan((0, 8), 9, 1)
 
@@ -136,13 +136,13 @@ def test_damage_with_whole_lists_behind_it_is_no_unfinished_write_though_nothing
     store.close()
     assert segments(folder)[-1] == last
     flip(last, 8 * (size + 30))
-    (folder / corelock.NAME).unlink()
+    (folder / locking.NAME).unlink()
     assert found(folder)[1][0].startswith(f"{last.name}: ")
     assert begins(folder) == (14, 14)
 
 
 def acknowledged(folder: Path) -> int:
-    said = corelock.Acknowledged.from_bytes((folder / corelock.NAME).read_bytes())
+    said = locking.Acknowledged.from_bytes((folder / locking.NAME).read_bytes())
     assert said is not None
     return said.number
 
@@ -169,7 +169,7 @@ def test_a_crash_before_a_damaged_segment_is_moved_aside_does_not_lose_it(
     def crash(_: Path) -> str:
         raise Crash
 
-    monkeypatch.setattr(coreopening, "_aside", crash)
+    monkeypatch.setattr(opening, "_aside", crash)
     with pytest.raises(Crash):
         CoreStore.open(folder, SMALL)
     monkeypatch.undo()
@@ -238,19 +238,19 @@ def test_a_segment_of_another_store_is_refused_whatever_is_in_it(folder: Path, t
 
 def test_another_version_is_neither_read_nor_moved(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = files(folder)
-    monkeypatch.setattr(corerecords, "FORMAT", 2)
+    monkeypatch.setattr(records, "FORMAT", 2)
     with pytest.raises(DamagedStore, match=r"(?s)format 1.*allowed: format 2.*next: go on with the version"):
         CoreStore.open(folder, SMALL)
     assert files(folder) == before
 
 
 def test_without_its_lock_a_store_is_the_same(folder: Path) -> None:
-    (folder / corelock.NAME).unlink()
+    (folder / locking.NAME).unlink()
     assert found(folder)[1] == ()
-    (folder / corelock.NAME).write_bytes(b"nonsense" * 99)
+    (folder / locking.NAME).write_bytes(b"nonsense" * 99)
     assert begins(folder) == (0, 12)
     assert acknowledged(folder) == 13
-    (folder / corelock.NAME).write_bytes(b"")
+    (folder / locking.NAME).write_bytes(b"")
     for path in segments(folder):
         path.write_bytes(b"nonsense")
     with pytest.raises(DamagedStore, match="neither the lock nor any segment"):
@@ -258,7 +258,7 @@ def test_without_its_lock_a_store_is_the_same(folder: Path) -> None:
 
 
 def test_without_its_lock_a_newest_segment_that_says_nothing_may_have_had_a_plan(folder: Path) -> None:
-    (folder / corelock.NAME).unlink()
+    (folder / locking.NAME).unlink()
     segments(folder)[-1].write_bytes(b"nonsense")
     with pytest.raises(DamagedStore, match="is lost"):
         CoreStore.open(folder)

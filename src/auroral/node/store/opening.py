@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from auroral.edge.durable import cut_back, sync_folder
-from auroral.node.corelock import Acknowledged, CoreLock
-from auroral.node.corerecords import DamagedStore, Key, Kind, Lies, commits_behind, key_of, read_head, records
-from auroral.node.holdings import Commit, mended
-from auroral.node.journal import Journal, Segment, segment_path
+from auroral.node.store.holdings import Commit, mended
+from auroral.node.store.journal import Journal, Segment, segment_path
+from auroral.node.store.locking import Acknowledged, CoreLock
+from auroral.node.store.records import DamagedStore, Key, Kind, Lies, commits_behind, key_of, read_head, records
 
 _NAME = re.compile(r"^(\d{10})\.seg$")
 

@@ -17,9 +17,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from auroral.edge.durable import StorageError, cut_back, sync_folder, write_at
-from auroral.node.corelock import Acknowledged, CoreLock
-from auroral.node.corerecords import HEAD_BYTES, DamagedStore, Key, Kind, Lies, Packed, framed, head, read_record
-from auroral.node.holdings import Commit, Holdings, freed
+from auroral.node.store.holdings import Commit, Holdings, freed
+from auroral.node.store.locking import Acknowledged, CoreLock
+from auroral.node.store.records import HEAD_BYTES, DamagedStore, Key, Kind, Lies, Packed, framed, head, read_record
 
 SEGMENT_BYTES = 8 << 20
 """A segment that has so many is not added to any more."""

@@ -17,9 +17,9 @@ from auroral.dpc.events import Deliver, DropStates, Keep, KeepPlan, Report, Save
 from auroral.dpc.values import Content, Snapshot
 from auroral.dpc.versions import NO_CHANGE, Plan
 from auroral.edge.durable import InUse
-from auroral.node.corestore import CoreStore
+from auroral.node.store.corestore import CoreStore
 from auroral.wire.errors import WireError
-from node.corestores import SMALL, Core, Crash, crash_in, found, shown, states, table, unsynced
+from store.corestores import SMALL, Core, Crash, crash_in, found, shown, states, table, unsynced
 
 
 def sizes(folder: Path) -> dict[str, int]:

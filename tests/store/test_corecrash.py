@@ -13,10 +13,10 @@ from auroral.dpc.events import Keep, KeepPlan, SaveState, Truncate
 from auroral.dpc.values import Content, Snapshot
 from auroral.dpc.versions import NO_CHANGE, Plan
 from auroral.edge.durable import StorageError, StorageFull
-from auroral.node import journal
-from auroral.node.corestore import CoreStore
+from auroral.node.store import journal
+from auroral.node.store.corestore import CoreStore
 from edge.children import killed_after, moments, small_disk
-from node.corestores import SMALL, Core, found, shown, table, unsynced
+from store.corestores import SMALL, Core, found, shown, table, unsynced
 
 
 def no_room_at(patch: pytest.MonkeyPatch, steps: int) -> None:
@@ -142,7 +142,7 @@ import pyarrow as pa
 from auroral.dpc.events import Deliver, Keep, KeepPlan, SaveState, DropStates, Truncate
 from auroral.dpc.values import Content, Snapshot
 from auroral.dpc.versions import NO_CHANGE, Plan
-from auroral.node.corestore import CoreStore
+from auroral.node.store.corestore import CoreStore
 
 store = CoreStore.open(sys.argv[1], 20_000)
 assert store.damage == (), store.damage

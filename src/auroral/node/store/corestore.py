@@ -15,11 +15,11 @@ from auroral.dpc.events import Effect, Kept, Started
 from auroral.dpc.values import Content, Snapshot
 from auroral.dpc.versions import Plan
 from auroral.edge.durable import storage_error, sync_folder
-from auroral.node.corelock import CoreLock
-from auroral.node.coreopening import open_journal
-from auroral.node.corerecords import Key, packed, unpacked
-from auroral.node.holdings import Run, carried_out
-from auroral.node.journal import SEGMENT_BYTES, Journal, segment_path
+from auroral.node.store.holdings import Run, carried_out
+from auroral.node.store.journal import SEGMENT_BYTES, Journal, segment_path
+from auroral.node.store.locking import CoreLock
+from auroral.node.store.opening import open_journal
+from auroral.node.store.records import Key, packed, unpacked
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from auroral.dpc.events import Deliver, DropStates, Effect, Keep, KeepLayout, Ke
 from auroral.dpc.layout import Layout, Phase, Wanted
 from auroral.dpc.values import Content
 from auroral.dpc.versions import Decision, Plan
-from auroral.node.corerecords import Key
+from auroral.node.store.records import Key
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ from auroral.dpc.events import (
 from auroral.dpc.layout import Layout, Phase, Wanted
 from auroral.dpc.values import LOST, Content, Snapshot
 from auroral.dpc.versions import NO_CHANGE, Decision, Plan
-from auroral.node import journal
-from auroral.node.corestore import CoreStore
+from auroral.node.store import journal
+from auroral.node.store.corestore import CoreStore
 from auroral.sim.disks import Disks
 
 CORE = "n1/q"
