@@ -23,10 +23,12 @@ from auroral.dpc.assembly import CLIENT, Assembly
 from auroral.dpc.fragments import Fragments, cut
 from auroral.dpc.settings import Settings
 from auroral.edge.durable import make_folder, replace_file
+from auroral.engine.shared import Gateway
 from auroral.model.checking import Checked
 from auroral.model.deployment import Deployment, Endpoint, endpoint
 from auroral.model.errors import AuroralError
 from auroral.model.xml import read_deployment
+from auroral.node.fleet.control import known
 
 FORMAT = 1
 SPARK = "spark"
@@ -80,10 +82,11 @@ class Deployed:
         text = written.read_text() if written.exists() else None
         return Deployed(folder, checked, agreed, cut(checked, _read(text, folder), agreed.replicas))
 
-    def begin(self, first: int) -> None:
+    def begin(self, first: int) -> Deployed:
         """From this bucket on. Durable when this returns."""
         agreed = replace(self.agreed, first=first)
         replace_file(self.folder / "deployment.json", json.dumps(asdict(agreed), indent=1).encode())
+        return replace(self, agreed=agreed)
 
     @property
     def first(self) -> int:
@@ -123,6 +126,14 @@ def agreed_in(folder: Path) -> Agreed:
             f"{folder} has no deployment: {error}\n    allowed: a folder that `auroral up` made\n"
             "    next: check the path, or begin one with auroral up"
         ) from error
+
+
+def gateway(folder: Path) -> Gateway:
+    """Of the Spark that the nodes share."""
+    said = known(folder / "processes" / f"{SPARK}.json")
+    if said is None:
+        raise DeploymentError(f"the Spark of {folder} is not running\n    next: auroral up --folder {folder}")
+    return Gateway(**said["gateway"])
 
 
 def _read(text: str | None, folder: Path) -> Deployment | None:

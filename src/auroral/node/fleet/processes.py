@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from auroral.dpc.assembly import CLIENT
+from auroral.engine.shared import attached
 from auroral.model.deployment import LOCAL_HOST
+from auroral.node.evaluator import Session
 from auroral.node.fleet.control import NoAnswer, alive, ask, known
-from auroral.node.fleet.deployed import SPARK, Deployed, DeploymentError
+from auroral.node.fleet.deployed import SPARK, Deployed, DeploymentError, gateway
 
 READY_WITHIN = 180.0
 """Seconds, on a machine that has much else to do."""
@@ -55,8 +57,8 @@ class Fleet:
 
     # Begin and end
 
-    def up(self, progress: Progress) -> None:
-        """Starts what is not running. Where the deployment is new, it begins when all are ready, with the bucket of that moment."""
+    def up(self, progress: Progress) -> Fleet:
+        """Starts what is not running; gives all that run. A new deployment begins when all are ready, with the bucket that begins next."""
         missing = [name for name in self.deployed.processes if not self.lives(name)]
         if SPARK in missing:
             if others := [name for name in self.deployed.nodes if self.lives(name)]:
@@ -70,12 +72,12 @@ class Fleet:
         if rest:
             progress(f"starting {', '.join(rest)}")
             self.start(rest)
-        if self.deployed.agreed.first is None:
-            bucket = self.deployed.checked.diagram.bucket
-            # Whole buckets alone: the first one is that which begins next.
-            self.deployed.begin(time.time_ns() // 1000 // bucket + 1)
-        for name in self.deployed.processes:
+        deployed = self.deployed
+        if deployed.agreed.first is None:
+            deployed = deployed.begin(time.time_ns() // 1000 // deployed.checked.diagram.bucket + 1)
+        for name in deployed.processes:
             ask(self.file(name), "begin")
+        return Fleet(deployed)
 
     def start(self, names: Iterable[str]) -> None:
         """Comes back when all of them can be asked."""
@@ -113,11 +115,11 @@ class Fleet:
             f"{name} {how}\n    " + "\n    ".join(last) + f"\n    next: mend that; all of it is in {self.log(name)}"
         )
 
-    def down(self, progress: Progress) -> list[str]:
-        """Ends all that run; gives their names. Nodes and sources first, so that what they gave last is still taken."""
-        living = [name for name in reversed(self.deployed.processes) if self.lives(name)]
-        order = [name for name in living if name not in (CLIENT, SPARK)]
-        for group in (order, *([name] for name in (CLIENT, SPARK) if name in living)):
+    def down(self, progress: Progress, but: Sequence[str] = ()) -> list[str]:
+        """Ends all that run, but those; gives their names. The client after who gives to it, Spark after who uses it."""
+        living = [name for name in self.deployed.processes if self.lives(name) and name not in but]
+        first = [name for name in living if name not in (CLIENT, SPARK)]
+        for group in (first, *([name] for name in (CLIENT, SPARK) if name in living)):
             if group:
                 progress(f"ending {', '.join(group)}")
                 with ThreadPoolExecutor(len(group)) as pool:
@@ -147,6 +149,10 @@ class Fleet:
             time.sleep(_LOOK_EVERY / 10)
 
     # Questions
+
+    def session(self) -> Session:
+        """On the Spark of the deployment. This process must have none of its own."""
+        return attached(gateway(self.deployed.folder))
 
     def ask(self, name: str, do: str, **more: Any) -> Any:
         return ask(self.file(self.must_be(name)), do, **more)

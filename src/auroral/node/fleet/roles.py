@@ -23,13 +23,12 @@ from auroral.dpc.versions import NO_CHANGE
 from auroral.dpc.why import why
 from auroral.engine.compile import needs_order
 from auroral.engine.session import start_session
-from auroral.engine.shared import Gateway, attached, gateway_of
+from auroral.engine.shared import attached, gateway_of
 from auroral.model.deployment import endpoint
 from auroral.model.errors import AuroralError
 from auroral.node.feeds import Feed, make_feed, wall_clock
 from auroral.node.fleet.clientproxy import ClientStore
-from auroral.node.fleet.control import known
-from auroral.node.fleet.deployed import SPARK, Deployed
+from auroral.node.fleet.deployed import SPARK, Deployed, gateway
 from auroral.node.fleet.evaluation import Evaluation
 from auroral.node.fleet.lineinput import LineInput
 from auroral.node.fleet.process import Process
@@ -165,12 +164,7 @@ class NodeProcess(Process):
     async def prepare(self) -> None:
         deployed = self.deployed
         self.doing |= {"why": self._why}
-        said = known(deployed.folder / "processes" / f"{SPARK}.json")
-        if said is None:
-            raise AuroralError(
-                f"node {self.name!r} finds no Spark\n    next: auroral up FOLDER starts what is not running"
-            )
-        self.session = await asyncio.to_thread(attached, Gateway(**said["gateway"]))
+        self.session = await asyncio.to_thread(attached, gateway(deployed.folder))
         layout = deployed.assembly.layout
         self.replicas = [c for members in layout.members.values() for c in members if node_of(c) == self.name]
         self.evaluations = {core: await asyncio.to_thread(self._evaluation, core) for core in self.replicas}
