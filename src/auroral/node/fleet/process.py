@@ -70,7 +70,7 @@ class Process:
         self.opened.push_async_callback(self.host.stop)
         self.known: dict[str, Any] = {}
         """What others find in its file."""
-        self.begun = asyncio.Event()
+        self.begun, self.lives = asyncio.Event(), asyncio.Event()
         self.ended = asyncio.Event()
 
     async def prepare(self) -> None:
@@ -103,8 +103,9 @@ class Process:
         return {"name": self.name, "begun": self.begun.is_set(), "rss": resident("self"), **self.status()}
 
     async def _begin(self, asked: Mapping[str, Any]) -> None:
-        """It has been written down when the deployment begins."""
+        """It has been written down when the deployment begins. Answered when its cores live."""
         self.begun.set()
+        await self.lives.wait()
 
     async def _cut(self, asked: Mapping[str, Any]) -> None:
         peer = str(asked["peer"])
@@ -140,6 +141,7 @@ async def run(folder: Path, name: str) -> None:
         process.begun.set()
         if not process.ended.is_set():
             await process.begin()
+            process.lives.set()
         await process.ended.wait()
         process.events.note("ending")
 

@@ -1,0 +1,193 @@
+"""A deployment of real processes: it answers tentatively while an input is away, and is right in the end, whatever is killed."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import auroral
+from auroral.cli import main
+from auroral.model.builder import DiagramBuilder
+from auroral.model.deployment import endpoint
+from auroral.node.fleet.control import NoAnswer, alive
+from auroral.node.fleet.deployed import DeploymentError
+from auroral.node.fleet.preparing import prepare
+from auroral.node.fleet.processes import Fleet
+from auroral.node.verify import verify_folder
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+PATIENT = 90.0
+"""Seconds that anything is waited for, on a machine that has other things to do."""
+
+
+def watch() -> DiagramBuilder:
+    d = auroral.diagram("watch", bucket="500ms")
+    east, west = (d.input(name, "host string, n int") for name in ("east", "west"))
+    high = east.union("both", west).filter("high", "n > 2")
+    sums = {"rows": "count()", "total": "sum(n)"}
+    high.aggregate("sums", sums, window="2s", advance="500ms", by=["host"]).output(availability="8s")
+    return d
+
+
+class Feeds:
+    """Lines to both sources, a few at a time, for as long as it is open. Goes on where it was when a source comes back."""
+
+    def __init__(self, fleet: Fleet):
+        self.fleet, self.stop = fleet, threading.Event()
+        self.sent = {"east": 0, "west": 0}
+        self._threads = [threading.Thread(target=self._feed, args=(name,), daemon=True) for name in self.sent]
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        self.stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _feed(self, name: str) -> None:
+        while not self.stop.is_set():
+            try:
+                at = endpoint(self.fleet.deployed.agreed.inputs[name].removeprefix("tcp:"))
+                with (
+                    socket.create_connection((at.host, at.port), 5) as connection,
+                    connection.makefile("rb") as answers,
+                ):
+                    self._lines(name, connection, answers)
+            except (OSError, ValueError):
+                # It was killed, and comes back.
+                time.sleep(0.1)
+
+    def _lines(self, name: str, connection: socket.socket, answers: Any) -> None:
+        self.sent[name] = json.loads(answers.readline())["rows"]
+        while not self.stop.wait(0.05):
+            # The same rows after a break as before it.
+            rows = [random.Random(f"{name} {self.sent[name] + i}").randrange(10) for i in range(5)]
+            text = b"".join(json.dumps({"host": f"h{n % 3}", "n": n}).encode() + b"\n" for n in rows)
+            connection.sendall(text)
+            # Answered once they are durable, in one batch or several.
+            while self.sent[name] < json.loads(answers.readline())["rows"] - 5:
+                pass
+            self.sent[name] += 5
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Fleet]:
+    fleet = Fleet(prepare(tmp_path / "live", watch().check()))
+    try:
+        yield fleet.up(lambda _: None)
+    finally:
+        fleet.down(lambda _: None)
+
+
+def until(found: Callable[[], Any]) -> Any:
+    end = time.monotonic() + PATIENT
+    while not (what := found()):
+        assert time.monotonic() < end, "it did not come to that"
+        time.sleep(0.1)
+    return what
+
+
+def client(fleet: Fleet) -> dict[str, Any]:
+    return fleet.status()["client"] or {"counts": {}, "streams": {}}
+
+
+def frontier(fleet: Fleet) -> int:
+    return int(client(fleet)["streams"].get("sums", {}).get("frontier", 0))
+
+
+def test_an_input_away_and_processes_killed(running: Fleet, spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = running.deployed.folder
+    with closing(Feeds(running)):
+        until(lambda: frontier(running) > 6)
+        assert main(["status", "--folder", str(folder)]) == 0
+        assert "STABLE" in capsys.readouterr().out
+        # An input falls silent: answers go on, tentatively.
+        assert main(["pause", "east", "--folder", str(folder)]) == 0
+        until(lambda: client(running)["counts"]["tentative"] > 3)
+        assert main(["why", "sums", "--folder", str(folder)]) == 0
+        assert "east misses bucket" in capsys.readouterr().out
+        assert main(["resume", "east", "--folder", str(folder)]) == 0
+        until(lambda: client(running)["streams"]["sums"]["tentative_now"] == 0)
+        assert client(running)["counts"]["corrected"] > 0
+        # A node, a source and the client are killed, each while the others go on, and started again.
+        for victim in ("na", "west", "client"):
+            assert main(["kill", victim, "--folder", str(folder)]) == 0
+            assert running.status()[victim] is None
+            running.up(lambda _: None)
+            before = until(lambda: frontier(running))
+            until(lambda before=before: frontier(running) > before + 4)
+        assert main(["tail", "sums", "--once", "--folder", str(folder)]) == 0
+        assert "stable" in capsys.readouterr().out
+    sent = running.status()["east"]
+    assert sent is not None and sent["rows"] > 0
+    until(lambda: frontier(running) >= min((running.status()[name] or {})["closed"] for name in ("east", "west")))
+    pids = [running.pid(name) for name in running.deployed.processes]
+    assert main(["down", "--folder", str(folder)]) == 0
+    assert not any(map(alive, pids)), "a process was left behind"
+    report = verify_folder(spark, folder)
+    assert report.ok, report.text
+    assert main(["events", "--folder", str(folder)]) == 0
+    told = capsys.readouterr().out
+    assert "state UP_FAILURE" in told and "state STABLE" in told and "paused" in told
+
+
+def test_cut_off_and_healed(running: Fleet, spark: Any) -> None:
+    """From one replica's view only, and one way only: what the other has is read."""
+    with closing(Feeds(running)):
+        until(lambda: frontier(running) > 4)
+        running.cut("west", "na")
+        running.cut("nb", "client", both=False)
+        began = frontier(running)
+        until(lambda: frontier(running) > began + 4 or client(running)["counts"]["tentative"] > 4)
+        running.heal("west", "na")
+        running.heal("nb", "client")
+        before = frontier(running)
+        until(lambda: frontier(running) > before + 4 and not client(running)["streams"]["sums"]["tentative_now"])
+    running.down(lambda _: None)
+    report = verify_folder(spark, running.deployed.folder)
+    assert report.ok, report.text
+
+
+# What cannot be
+
+
+def test_a_bound_that_cannot_be_kept_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DeploymentError, match=r"the bound of 1 s is too short(.|\n)*allowed: more than 2\.\d s"):
+        prepare(tmp_path / "live", watch().check(), bound=1.0)
+    assert not (tmp_path / "live").exists()
+
+
+def test_an_input_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DeploymentError, match=r"there is no input 'north'(.|\n)*allowed: east, west"):
+        prepare(tmp_path / "live", watch().check(), inputs={"north": "tcp:"})
+
+
+def test_names_that_are_not_there(tmp_path: Path) -> None:
+    fleet = Fleet(prepare(tmp_path / "live", watch().check()))
+    with pytest.raises(DeploymentError, match=r"there is no 'nx'(.|\n)*allowed: spark, east, west, na, nb, client"):
+        fleet.cut("na", "nx")
+    with pytest.raises(NoAnswer, match="na is not running"):
+        fleet.kill("na")
+    with pytest.raises(DeploymentError, match="na cannot be cut off from itself"):
+        fleet.cut("na", "na")
+    with pytest.raises(DeploymentError, match="has a run already"):
+        prepare(tmp_path / "live", watch().check())
+
+
+@pytest.mark.parametrize(
+    "command", [("status",), ("down",), ("kill", "na"), ("cut", "a", "b"), ("why", "s"), ("events",)]
+)
+def test_a_folder_without_a_deployment(
+    command: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, "--folder", str(tmp_path)]) == 1
+    assert "has no deployment" in capsys.readouterr().err
