@@ -2,6 +2,9 @@
 
 Flight has no way to end a call from the server's side, and gRPC does not let go of a blocked write before the network does: with a peer
 that stands still, a thread would be stuck until it wakes. When the socket is shut down, both see a broken connection at once.
+
+Of all that the process has open, sockets alone are touched. Whoever closes a copy of a file's descriptor gives up every POSIX lock that the
+process has on the file: a database would be open to other processes in the middle of a transaction.
 """
 
 from __future__ import annotations
@@ -10,11 +13,15 @@ import ipaddress
 import os
 import re
 import socket
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from urllib.parse import unquote
 
 _PEER = re.compile(r"ipv[46]:\[?([0-9A-Fa-f:.]+)(?:%[^\]]*)?\]?:([0-9]+)")
+_LINUX = "/proc/self/fd"
+_OPEN = _LINUX if os.path.isdir(_LINUX) else "/dev/fd"
+"""What the process has open, by number."""
 Address = tuple[str, int]
 Ends = tuple[Address, Address]
 """Of a connection: here, and there."""
@@ -62,9 +69,7 @@ def addresses(host: str, port: int) -> set[Address]:
 
 
 def _connections(local: Address | int | None, remote: Address | int | None) -> Iterator[socket.socket]:
-    # Linux has the first, other Unixes the second.
-    folder = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
-    for name in os.listdir(folder):
+    for name in os.listdir(_OPEN):
         if name.isdecimal() and (found := _duplicate(int(name))) is not None:
             try:
                 right = _matches(found.getsockname(), local) and _matches(found.getpeername(), remote)
@@ -78,7 +83,9 @@ def _connections(local: Address | int | None, remote: Address | int | None) -> I
 
 
 def _duplicate(number: int) -> socket.socket | None:
-    """A number may mean another file by the time it is looked at: what is looked at is a copy, which stays what it is."""
+    """A number may mean another socket by the time it is looked at: what is looked at is a copy, which stays what it is."""
+    if not _is_socket(number):
+        return None
     try:
         copy = os.dup(number)
     except OSError:
@@ -86,12 +93,22 @@ def _duplicate(number: int) -> socket.socket | None:
     try:
         found = socket.socket(fileno=copy)
     except OSError:
-        os.close(copy)
+        # Between the look and the copy it came to mean a file. That hardly ever happens, and a copy that is left open harms nobody.
         return None
     if found.family in (socket.AF_INET, socket.AF_INET6) and found.type == socket.SOCK_STREAM:
         return found
     found.close()
     return None
+
+
+def _is_socket(number: int) -> bool:
+    try:
+        if _OPEN == _LINUX:
+            # Unlike its state, the name of a file is known without asking the disk or the server that has it.
+            return os.readlink(f"{_OPEN}/{number}").startswith("socket:")
+        return stat.S_ISSOCK(os.fstat(number).st_mode)
+    except OSError:
+        return False
 
 
 def _matches(address: tuple[str, int], wanted: Address | int | None) -> bool:
