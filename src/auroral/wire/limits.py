@@ -39,6 +39,9 @@ MOST_CORES = 4096
 """Of one node."""
 MOST_CHANNELS = 65_536
 """Of one connection, in each direction: a pair of cores has one for control and two for each stream."""
+MOST_PARTED = 4096
+"""Pairs of cores of one connection whose nodes did not agree on where one of them lives, and that live on: a peer can say of any two that
+they are."""
 
 WINDOW = 8 * MIB
 """Bytes of a lane of a stream that may be on their way without having been taken: more than a second's rows of most streams, and

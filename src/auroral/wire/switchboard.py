@@ -114,6 +114,7 @@ class Switchboard(Transport):
                     peer.wait(one)
             if peer.link is not None:
                 peer.link.forget(sender=core)
+                peer.link.over(core)
         self._announce(core, None)
 
     def _announce(self, core: str, life: int | None) -> None:
@@ -435,6 +436,7 @@ class Switchboard(Transport):
             return
         for core in ended:
             self._part(link, core)
+            link.over(core)
         if link.introduced:
             for one in peer.take_waiting():
                 self._send_over(peer, link, one)
@@ -458,7 +460,8 @@ class Switchboard(Transport):
         link.taken(came)
 
     def _parted(self, link: Link, said: Parted) -> None:
-        link.parted(said)
+        here, there = (said.to, said.sender) if said.answer else (said.sender, said.to)
+        link.parted(said, here in self._cores.lives and there in link.cores)
         if said.answer:
             return
         if (said.sender, said.to) in link.talked:
