@@ -25,8 +25,8 @@ from auroral.dpc.values import Grant
 from auroral.model.deployment import Endpoint
 from auroral.wire import flight, outgoing
 from auroral.wire.errors import WireError
-from auroral.wire.flight import ask_loop
 from auroral.wire.hello import Hello, Identity
+from auroral.wire.posting import ask_loop
 from auroral.wire.sockets import grpc_address
 from auroral.wire.things import Open, piece_head
 from wire.certs import Authority

@@ -48,24 +48,14 @@ def sever_all(ends: Iterable[Ends]) -> int:
     return sum(sever(local=local, remote=remote) for local, remote in ends)
 
 
-def connections(remotes: Iterable[Address]) -> set[Ends]:
-    """Those of this process to any of these."""
-    found = set()
-    for remote in remotes:
-        for one in _connections(None, remote):
-            with one, suppress(OSError):
-                local = one.getsockname()
-                found.add(((_plain(local[0]), local[1]), remote))
+def connections(host: str, port: int) -> set[Ends]:
+    """Those of this process to this address."""
+    remote, found = (_plain(host), port), set()
+    for one in _connections(None, remote):
+        with one, suppress(OSError):
+            local = one.getsockname()
+            found.add(((_plain(local[0]), local[1]), remote))
     return found
-
-
-def addresses(host: str, port: int) -> set[Address]:
-    """All that a name stands for; none where nobody knows it."""
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError:
-        return set()
-    return {(_plain(str(address[0])), port) for *_, address in found}
 
 
 def _connections(local: Address | int | None, remote: Address | int | None) -> Iterator[socket.socket]:

@@ -56,7 +56,8 @@ class Transport(Protocol):
         """Can be reached from now on."""
 
     async def stop(self) -> None:
-        """Every connection ends; no thread and no port is left, and nothing is delivered any more."""
+        """Every connection ends; no thread and no port is left, and nothing is delivered any more. (A question to a name server cannot be
+        ended: its thread goes when it is answered, and does nothing with it.)"""
 
     def opened(self, core: str) -> None:
         """A core begins to live here, once more or for the first time."""
