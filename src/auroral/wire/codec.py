@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -22,8 +22,9 @@ from auroral.dpc.values import Content, Gap, GiveState, Message, Snapshot, Stabl
 from auroral.wire import rows as arrow
 from auroral.wire.errors import WireError
 from auroral.wire.kinds import BY_NAME, BY_TYPE, Announced, Kind
-from auroral.wire.limits import BUCKETS_AT_ONCE, MOST_HEADER, MOST_PAYLOAD, MOST_ROWS, ROWS_AT_ONCE
-from auroral.wire.rows import ALIGNMENT, padded
+from auroral.wire.limits import ARRAYS_AT_ONCE, BUCKETS_AT_ONCE, MOST_HEADER, MOST_PAYLOAD, MOST_ROWS, ROWS_AT_ONCE
+from auroral.wire.rows import ALIGNMENT, Measured, padded
+from auroral.wire.unfolding import Arrays
 
 _LENGTH = 4
 _SMALLER = "use a shorter bucket interval"
@@ -68,17 +69,20 @@ def encode(message: Message) -> Encoded:
     kind = BY_TYPE.get(type(message))
     if kind is None:
         raise WireError(f"a {type(message).__name__} is no message", "message", ", ".join(BY_NAME))
-    carried: list[tuple[Any, int]] = []
+    carried: list[tuple[Any, Measured]] = []
     try:
         header = _LEAST.encode(_values(kind, message, carried)).encode()
     except (AttributeError, TypeError, ValueError, RecursionError) as error:
         raise WireError(
             f"a message cannot be written: {str(error)[:200]}", kind.name, "names, finite numbers, true or false"
         ) from error
-    payload = sum(padded(size) for _, size in carried)
+    payload, arrays = sum(padded(takes.size) for _, takes in carried), Arrays()
     _check_sizes(len(header), payload, kind.name)
+    for _, takes in carried:
+        arrays.add(takes.columns, takes.batches, kind.name)
     _read(header)
-    return Encoded(header, tuple(carried), padded(_LENGTH + len(header)) + payload)
+    rows = tuple((rows, takes.size) for rows, takes in carried)
+    return Encoded(header, rows, padded(_LENGTH + len(header)) + payload)
 
 
 def encode_all(message: Message) -> tuple[Encoded, ...]:
@@ -102,17 +106,19 @@ def encode_all(message: Message) -> tuple[Encoded, ...]:
 
 
 def _cuts(contents: tuple[Content, ...]) -> Iterator[slice]:
-    begin = taken = 0
+    begin = size = arrays = 0
     for at, content in enumerate(contents):
-        size = padded(_size_of(content.rows)) if arrow.is_rows(content.rows) else 0
-        if at > begin and (taken + size > ROWS_AT_ONCE or at - begin == BUCKETS_AT_ONCE):
+        takes = _measured(content.rows) if arrow.is_rows(content.rows) else Measured(0, 0, 0)
+        more, several = padded(takes.size), takes.columns * (takes.batches + 1)
+        full = size + more > ROWS_AT_ONCE or arrays + several > ARRAYS_AT_ONCE or at - begin == BUCKETS_AT_ONCE
+        if at > begin and full:
             yield slice(begin, at)
-            begin, taken = at, 0
-        taken += size
+            begin, size, arrays = at, 0, 0
+        size, arrays = size + more, arrays + several
     yield slice(begin, len(contents))
 
 
-def _values(kind: Kind, message: Message, carried: list[tuple[Any, int]]) -> list[Any]:
+def _values(kind: Kind, message: Message, carried: list[tuple[Any, Measured]]) -> list[Any]:
     values: list[Any] = [kind.name]
     for name in kind.names:
         value = getattr(message, name)
@@ -190,6 +196,7 @@ class _Payload:
     data: pa.Buffer
     where: str
     at: int = 0
+    arrays: Arrays = field(default_factory=Arrays)
 
     def content(self, told: Announced) -> Content:
         if told.size is None:
@@ -199,7 +206,7 @@ class _Payload:
             raise WireError(f"{self.data.size} bytes of rows end before {end}", self.where, "as many as announced")
         # A buffer of a single piece begins wherever the network put it.
         lies = _aligned(self.data.slice(self.at, told.size))
-        found = arrow.read(lies, told.batch, told.count, self.where)
+        found = arrow.read(lies, told.batch, told.count, self.where, self.arrays)
         _check_padding(self.data, end, min(padded(end), self.data.size), self.where)
         self.at = padded(end)
         return Content(told.hash, told.count, found)
@@ -209,7 +216,7 @@ class _Payload:
             raise WireError(f"{self.data.size} bytes of rows instead of {self.at}", self.where, "as many as announced")
 
 
-def _announce(content: Content, carried: list[tuple[Any, int]]) -> tuple[int, int, int | None, bool]:
+def _announce(content: Content, carried: list[tuple[Any, Measured]]) -> tuple[int, int, int | None, bool]:
     if content.rows is None:
         return content.hash, content.count, None, False
     if not arrow.is_rows(content.rows):
@@ -221,14 +228,14 @@ def _announce(content: Content, carried: list[tuple[Any, int]]) -> tuple[int, in
     if content.count > MOST_ROWS:
         raise WireError(f"{content.count} are too many rows", "content", f"at most {MOST_ROWS}", _SMALLER)
     arrow.check(content.rows, "content")
-    size = _size_of(content.rows)
-    carried.append((content.rows, size))
-    return content.hash, content.count, size, isinstance(content.rows, pa.RecordBatch)
+    takes = _measured(content.rows)
+    carried.append((content.rows, takes))
+    return content.hash, content.count, takes.size, isinstance(content.rows, pa.RecordBatch)
 
 
-def _size_of(rows: pa.RecordBatch | pa.Table) -> int:
+def _measured(rows: pa.RecordBatch | pa.Table) -> Measured:
     try:
-        return arrow.size_of(rows)
+        return arrow.measured(rows)
     except pa.ArrowException as error:
         raise WireError(f"rows cannot be written: {str(error)[:200]}", "content", "what Arrow IPC can write") from error
 

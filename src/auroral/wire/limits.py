@@ -21,9 +21,13 @@ MOST_ENTRIES = 65_536
 """Of any list in a message: streams, hashes, contents, replicas."""
 MOST_ROWS = (1 << 31) - 1
 """Of one bucket: as many as Arrow writes at once. Columns without values could claim any number at no cost."""
-MOST_SCHEMA, MOST_BATCHES = 4 * MIB, 65_536
-"""Bytes that tell of the columns of rows, and batches and dictionaries that the rows of a bucket come in: each takes far more memory than
-the bytes it comes with."""
+MOST_SCHEMA, MOST_COLUMNS, MOST_NESTED = 4 * MIB, 4096, 32
+"""Bytes that tell of the columns of rows, how many there are, with all that is in lists and structs, and how deep those go."""
+MOST_BATCHES = 65_536
+"""That the rows of a bucket come in."""
+MOST_ARRAYS, ARRAYS_AT_ONCE = 262_144, 65_536
+"""Columns by batches, of all rows of a message, and beyond which stable buckets are sent as several messages. Each takes some 600 bytes of
+memory and 10 us, however few bytes it comes with."""
 LONGEST_NAME = 1024
 """Characters of the name of a stream, a core or a node."""
 LARGEST_NUMBER = (1 << 63) - 1

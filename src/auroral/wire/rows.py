@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from auroral.wire.errors import WireError
 from auroral.wire.limits import MOST_ROWS
-from auroral.wire.unfolding import check_batches, check_schema, check_stream
+from auroral.wire.unfolding import Arrays, check_schema, check_stream
 
 ALIGNMENT = 64
 """Bytes. Arrow wants buffers to begin at such places; every part of a message does."""
@@ -19,12 +20,20 @@ def padded(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
-def size_of(rows: pa.RecordBatch | pa.Table) -> int:
-    """Bytes of their stream: what writing it takes, without writing."""
-    sink = pa.MockOutputStream()
-    written = write(rows, sink)
-    check_batches(written.num_record_batches + written.num_dictionary_batches, "content")
-    return int(sink.size())
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What rows take in a message, without having been written."""
+
+    size: int
+    """Bytes of their stream."""
+    columns: int
+    batches: int
+
+
+def measured(rows: pa.RecordBatch | pa.Table) -> Measured:
+    columns, sink = check_schema(rows.schema, "content"), pa.MockOutputStream()
+    batches = write(rows, sink).num_record_batches
+    return Measured(int(sink.size()), columns, batches)
 
 
 def write(rows: pa.RecordBatch | pa.Table, sink: pa.NativeFile) -> pa.ipc.WriteStats:
@@ -33,13 +42,13 @@ def write(rows: pa.RecordBatch | pa.Table, sink: pa.NativeFile) -> pa.ipc.WriteS
         return stream.stats
 
 
-def read(data: pa.Buffer, batch: bool, count: int, where: str) -> pa.RecordBatch | pa.Table:
-    """Nothing is copied, nor unfolded. Every offset and length is checked: a wrong one would be followed out of the buffer."""
+def read(data: pa.Buffer, batch: bool, count: int, where: str, arrays: Arrays) -> pa.RecordBatch | pa.Table:
+    """Nothing is copied, nor unfolded. Every offset and length is checked: a wrong one would be followed out of the buffer. What it has of
+    columns by batches is added to those of its message."""
     try:
-        check_stream(data, where)
+        check_stream(data, where, arrays)
         source = pa.BufferReader(data)
         with pa.ipc.open_stream(source, options=_READ) as stream:
-            check_schema(stream.schema, where)
             found = stream.read_next_batch() if batch else stream.read_all()
             more = batch and next(iter(stream), None) is not None
         found.validate(full=True)
