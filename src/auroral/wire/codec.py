@@ -23,7 +23,8 @@ from auroral.wire import rows as arrow
 from auroral.wire.errors import WireError
 from auroral.wire.kinds import BY_NAME, BY_TYPE, Announced, Kind
 from auroral.wire.limits import ARRAYS_AT_ONCE, BUCKETS_AT_ONCE, MOST_HEADER, MOST_PAYLOAD, MOST_ROWS, ROWS_AT_ONCE
-from auroral.wire.rows import ALIGNMENT, Measured, padded
+from auroral.wire.measuring import Measured, measured, write
+from auroral.wire.rows import ALIGNMENT, padded
 from auroral.wire.unfolding import Arrays
 
 _LENGTH = 4
@@ -58,7 +59,7 @@ class Encoded:
         sink = pa.FixedSizeBufferWriter(whole)
         sink.write(begin)
         for rows, size in self.rows:
-            arrow.write(rows, sink)
+            write(rows, sink)
             # Zeros up to where the next part begins: never what was in this memory before.
             sink.write(bytes(padded(size) - size))
         return whole
@@ -108,7 +109,7 @@ def encode_all(message: Message) -> tuple[Encoded, ...]:
 def _cuts(contents: tuple[Content, ...]) -> Iterator[slice]:
     begin = size = arrays = 0
     for at, content in enumerate(contents):
-        takes = _measured(content.rows) if arrow.is_rows(content.rows) else Measured(0, 0, 0)
+        takes = _measured(content) or Measured(0, 0, 0)
         more, several = padded(takes.size), takes.columns * (takes.batches + 1)
         full = size + more > ROWS_AT_ONCE or arrays + several > ARRAYS_AT_ONCE or at - begin == BUCKETS_AT_ONCE
         if at > begin and full:
@@ -217,8 +218,17 @@ class _Payload:
 
 
 def _announce(content: Content, carried: list[tuple[Any, Measured]]) -> tuple[int, int, int | None, bool]:
-    if content.rows is None:
+    takes = _measured(content)
+    if takes is None:
         return content.hash, content.count, None, False
+    carried.append((content.rows, takes))
+    return content.hash, content.count, takes.size, isinstance(content.rows, pa.RecordBatch)
+
+
+def _measured(content: Content) -> Measured | None:
+    """None where there are no rows. WireError for those that cannot be sent."""
+    if content.rows is None:
+        return None
     if not arrow.is_rows(content.rows):
         raise WireError(
             f"rows are a {type(content.rows).__name__}", "content", "a pyarrow RecordBatch or Table, or None"
@@ -227,17 +237,7 @@ def _announce(content: Content, carried: list[tuple[Any, Measured]]) -> tuple[in
         raise WireError(f"{content.rows.num_rows} rows are said to be {content.count}", "content", "as many")
     if content.count > MOST_ROWS:
         raise WireError(f"{content.count} are too many rows", "content", f"at most {MOST_ROWS}", _SMALLER)
-    arrow.check(content.rows, "content")
-    takes = _measured(content.rows)
-    carried.append((content.rows, takes))
-    return content.hash, content.count, takes.size, isinstance(content.rows, pa.RecordBatch)
-
-
-def _measured(rows: pa.RecordBatch | pa.Table) -> Measured:
-    try:
-        return arrow.measured(rows)
-    except pa.ArrowException as error:
-        raise WireError(f"rows cannot be written: {str(error)[:200]}", "content", "what Arrow IPC can write") from error
+    return measured(content.rows)
 
 
 def _parts(body: pa.Buffer) -> tuple[bytes, pa.Buffer]:

@@ -1,15 +1,15 @@
-"""Rows as Arrow IPC streams: written once, into their place in the message, and read where they lie."""
+"""Rows as Arrow IPC streams, read where they lie in a message."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from auroral.wire.errors import WireError
 from auroral.wire.limits import MOST_ROWS
-from auroral.wire.unfolding import Arrays, check_schema, check_stream
+from auroral.wire.measuring import checked
+from auroral.wire.unfolding import Arrays, check_stream
 
 ALIGNMENT = 64
 """Bytes. Arrow wants buffers to begin at such places; every part of a message does."""
@@ -18,28 +18,6 @@ _READ = pa.ipc.IpcReadOptions(use_threads=False)
 
 def padded(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What rows take in a message, without having been written."""
-
-    size: int
-    """Bytes of their stream."""
-    columns: int
-    batches: int
-
-
-def measured(rows: pa.RecordBatch | pa.Table) -> Measured:
-    columns, sink = check_schema(rows.schema, "content"), pa.MockOutputStream()
-    batches = write(rows, sink).num_record_batches
-    return Measured(int(sink.size()), columns, batches)
-
-
-def write(rows: pa.RecordBatch | pa.Table, sink: pa.NativeFile) -> pa.ipc.WriteStats:
-    with pa.ipc.new_stream(sink, rows.schema) as stream:
-        stream.write(rows)
-        return stream.stats
 
 
 def read(data: pa.Buffer, batch: bool, count: int, where: str, arrays: Arrays) -> pa.RecordBatch | pa.Table:
@@ -60,18 +38,8 @@ def read(data: pa.Buffer, batch: bool, count: int, where: str, arrays: Arrays) -
         raise WireError("something stands behind the rows", where, "one Arrow IPC stream")
     if not found.num_rows == count <= MOST_ROWS:
         raise WireError(f"{found.num_rows} rows came where {count} were announced", where, "as many")
+    checked(found)
     return found
-
-
-def check(rows: pa.RecordBatch | pa.Table, where: str) -> None:
-    """WireError for rows that `read` would refuse: offsets that lead astray, texts that are none, numbers beyond their type's range."""
-    check_schema(rows.schema, where)
-    try:
-        rows.validate(full=True)
-    except pa.ArrowException as error:
-        raise WireError(
-            f"rows that are not valid: {str(error)[:200]}", where, "what Arrow's own check takes"
-        ) from error
 
 
 def is_rows(value: Any) -> bool:
