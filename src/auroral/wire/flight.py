@@ -25,7 +25,7 @@ from auroral.wire.errors import Overtaken, WireError, reason_of
 from auroral.wire.exchange import BROKEN, Exchange
 from auroral.wire.hello import Hello, Identity
 from auroral.wire.lanes import Way
-from auroral.wire.limits import MIB
+from auroral.wire.limits import MIB, MOST_STRANGERS
 from auroral.wire.names import Names
 from auroral.wire.peers import Peer
 from auroral.wire.posting import ask_loop, post
@@ -52,8 +52,9 @@ class FlightTransport(Switchboard):
         certificates: Certificates | None = None,
         patience: Patience | None = None,
         weights: Mapping[Way, float] | None = None,
+        strangers: int = MOST_STRANGERS,
     ):
-        super().__init__(identity, book, deliver, patience, weights)
+        super().__init__(identity, book, deliver, patience, weights, strangers)
         self.host, self.port = (listen.host, listen.port) if listen is not None else (LOCAL_HOST, 0)
         self.certificates = certificates
         self._server: _Server | None = None

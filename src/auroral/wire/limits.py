@@ -38,7 +38,8 @@ LONGEST_TIME = 1e9
 """Seconds, 31 years: of anything that was held back, leased or reserved."""
 
 MOST_STRANGERS = 256
-"""Connections of nodes that are neither in the book nor certified: anybody who reaches the port can make them, and each takes two threads."""
+"""Connections of nodes that are neither in the book nor certified: anybody who reaches the port can make them, and each takes two threads. Who has more
+clients than that, and no certificates, says how many (`strangers` of a transport)."""
 MOST_CORES = 4096
 """Of one node."""
 MOST_CHANNELS = 65_536

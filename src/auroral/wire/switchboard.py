@@ -48,11 +48,14 @@ class Switchboard(Transport):
         deliver: Deliver,
         patience: Patience | None = None,
         weights: Mapping[Way, float] | None = None,
+        strangers: int = MOST_STRANGERS,
     ):
+        """`strangers`: connections of nodes that are neither in the book nor certified. Without certificates, all clients are among them."""
         self.identity = identity
         self.book = book
         self.patience = patience or Patience()
         self.weights = dict(weights or WEIGHTS)
+        self.strangers = strangers
         self.loop: asyncio.AbstractEventLoop
         self.running = False
         self._cores = Living(deliver)
@@ -327,12 +330,12 @@ class Switchboard(Transport):
         in_book = {*self.book.nodes, *self.book.cores.values()}
         linked = [peer for peer in self._peers.values() if peer.link is not None]
         strangers = sum(not peer.certified and peer.name not in in_book for peer in linked)
-        if strangers >= MOST_STRANGERS:
+        if strangers >= self.strangers:
             raise WireError(
                 f"there are {strangers} connections of nodes that are in no book",
                 name,
-                f"at most {MOST_STRANGERS}",
-                "put the node into the address book, or use certificates",
+                f"at most {self.strangers}",
+                "put the node into the address book, use certificates, or let more in (`strangers` of the transport)",
             )
 
     def _in_book(self, name: str) -> bool:
