@@ -29,7 +29,7 @@ from auroral.wire.limits import MIB, MOST_STRANGERS
 from auroral.wire.names import Names
 from auroral.wire.peers import Peer
 from auroral.wire.posting import ask_loop, post
-from auroral.wire.sockets import Ends, connections, grpc_address, sever, sever_all
+from auroral.wire.sockets import Ends, connections, grpc_address, plain, sever, sever_all
 from auroral.wire.switchboard import Switchboard
 from auroral.wire.transport import Deliver, Patience
 
@@ -202,23 +202,24 @@ class _Call:
         port = self.endpoint.port
         if self.cancelled:
             raise WireError("it was given up", self.peer.name)
-        before = connections(host, port)
+        before = connections(port)
         literal = Endpoint(f"[{host}]" if ":" in host else host, port)
         self._client = fl.FlightClient(self.transport.uri(literal), **self._options())
         self._writer, self._reader = self._client.do_exchange(fl.FlightDescriptor.for_command(self.hello.to_bytes()))
         if self.cancelled:
             raise WireError("it took too long, or was given up", self.peer.name)
         answer = _answer(self._reader.read_chunk())
-        self._severed = self._found(answer.seen_as, before, connections(host, port))
+        self._severed = partial(sever_all, self._found(host, answer.seen_as, connections(port) - before))
         return answer
 
     def _close(self) -> None:
-        ending, self._reader, self._writer, self._client = (self._writer, self._client), None, None, None
-        for one in ending:
+        """Can be cancelled until it is done."""
+        for one in (self._writer, self._client):
             if one is not None:
                 # It is broken already. That it is closed keeps Arrow from saying so on standard error.
                 with suppress(*BROKEN):
                     one.close()
+        self._client = self._reader = self._writer = None
         # Another connection may have its address by now.
         self._severed = None
 
@@ -242,14 +243,18 @@ class _Call:
             options["override_hostname"] = self.peer.name
         return options
 
-    def _found(self, seen_as: str, before: set[Ends], now: set[Ends]) -> Callable[[], int]:
-        """What breaks this connection, and no other one to a node with the same port: it has come since the call began, and is known by the
-        address that the peer sees, unless that was changed on the way."""
-        appeared, address = now - before, grpc_address(seen_as)
-        if not appeared and address is not None:
-            # Some addresses stand for others, as 0.0.0.0 for this machine.
-            return partial(sever, local=address, remote=self.endpoint.port)
-        return partial(sever_all, {ends for ends in appeared if ends[0] == address} or appeared)
+    def _found(self, host: str, seen_as: str, appeared: set[Ends]) -> set[Ends]:
+        """This connection, and no other one to a node with the same port: it has come since the call began, and is known by the address that
+        the peer sees, unless that was changed on the way."""
+        seen = grpc_address(seen_as)
+        there = {ends for ends in appeared if ends[1][0] == plain(host)}
+        # Some addresses stand for others, as 0.0.0.0 does for this machine.
+        known = {ends for ends in there or appeared if ends[0] == seen} or there
+        if not known:
+            raise WireError(
+                "the connection is not found among those of this process: nothing could end it", self.peer.name
+            )
+        return known
 
 
 class _Server(fl.FlightServerBase):  # type: ignore[misc]

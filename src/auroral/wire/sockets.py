@@ -30,7 +30,7 @@ Ends = tuple[Address, Address]
 def grpc_address(peer: str) -> Address | None:
     """Of gRPC's text, `ipv4:127.0.0.1:4711` or `ipv6:%5B::1%5D:4711`."""
     found = _PEER.fullmatch(unquote(peer))
-    return None if found is None else (_plain(found[1]), int(found[2]))
+    return None if found is None else (plain(found[1]), int(found[2]))
 
 
 def sever(*, local: Address | int | None = None, remote: Address | int | None = None) -> int:
@@ -48,13 +48,13 @@ def sever_all(ends: Iterable[Ends]) -> int:
     return sum(sever(local=local, remote=remote) for local, remote in ends)
 
 
-def connections(host: str, port: int) -> set[Ends]:
-    """Those of this process to this address."""
-    remote, found = (_plain(host), port), set()
-    for one in _connections(None, remote):
+def connections(port: int) -> set[Ends]:
+    """Those of this process to this port, wherever."""
+    found = set()
+    for one in _connections(None, port):
         with one, suppress(OSError):
-            local = one.getsockname()
-            found.add(((_plain(local[0]), local[1]), remote))
+            (here, own), (there, other) = one.getsockname()[:2], one.getpeername()[:2]
+            found.add(((plain(here), own), (plain(there), other)))
     return found
 
 
@@ -106,10 +106,11 @@ def _matches(address: tuple[str, int], wanted: Address | int | None) -> bool:
         return True
     if isinstance(wanted, int):
         return address[1] == wanted
-    return (_plain(address[0]), address[1]) == wanted
+    return (plain(address[0]), address[1]) == wanted
 
 
-def _plain(address: str) -> str:
+def plain(address: str) -> str:
+    """One text for each address, whatever the network that it was seen in calls it."""
     found = ipaddress.ip_address(address.partition("%")[0])
     mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
     return str(mapped or found)
