@@ -8,8 +8,8 @@ from auroral.dpc.values import Grant
 from auroral.wire.counters import MOST_REASONS, OTHERS, Counters, Reasons
 from auroral.wire.errors import WireError
 from auroral.wire.hello import Hello, Identity
+from auroral.wire.known import STRANGERS
 from auroral.wire.limits import MOST_STRANGERS
-from auroral.wire.switchboard import STRANGERS
 from wire.hosts import BROKEN, BUCKET, Hosts, Node, over_both
 
 
