@@ -1,4 +1,4 @@
-"""The demonstration: connection records of three sites, and the hosts among them that scan ports.
+"""The demonstration: records of three sites, on two queries with two replicas each, that lose an input and a node and recover.
 
 The diagram is in `netmon`. Records of three sites are merged; of each source, the connections and the distinct ports over
 a sliding window are counted; a host that exceeds both thresholds is an alert.
@@ -6,53 +6,56 @@ a sliding window are counted; a host that exceeds both thresholds is an alert.
 
 from __future__ import annotations
 
+import json
+import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from auroral.model.deployment import LOCAL_HOST, endpoint
 from auroral.netmon import SITES, netmon
+from auroral.node.fleet.deployed import Deployed
+from auroral.node.fleet.preparing import prepare
+from auroral.node.fleet.processes import Fleet, free_ports
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from auroral.app import App
-
-RATE = 200
+RATE = 100
 """Ordinary connections a second at each site."""
-TICK = 0.2
+TICK = 0.1
 SCANNER = "10.66.6.6"
-SCAN_RATE = 60
-SCAN = (0.25, 0.75)
-"""When the scan happens, as parts of the whole."""
-WARM_UP_AT = 1_700_000_000_000_000
-"""Any time will do for rows that only warm Spark up."""
+SCAN_RATE = 30
+SECONDS = 60.0
+"""That the times below are of; longer and shorter demonstrations have them in proportion."""
+SCAN = (5.0, 55.0)
+STEPS = (
+    (10.0, "cut", "lima is cut off: its records do not come any more"),
+    (25.0, "heal", "lima is back"),
+    (35.0, "kill", "node watcha is killed"),
+    (45.0, "restart", "node watcha is started again"),
+)
+LOST, VICTIM = "lima", "watcha"
+SETTLED_WITHIN = 30.0
+"""Seconds after the end of the traffic in which everything must be corrected."""
 _PORTS = (22, 25, 53, 80, 123, 443, 993)
 
 INTRODUCTION = """\
-Records of three sites (oslo, bern, lima) -> union -> connections of each source over 4 s, every second -> more than 20
-                                                   -> distinct ports of each source over 4 s           -> more than 10
-                                                   -> both, joined on the source: alerts
-A quarter of the way in, a host begins to scan ports. Starting Spark and warming it up ..."""
+Three sites (oslo, bern, lima) -> query merge, on nodes mergea and mergeb -> query watch, on watcha and watchb -> alerts
+A host scans ports, and is to be found within X = 5 s, also while lima is cut off (10 s to 25 s) and while node watcha
+is dead (35 s to 45 s). Starting one Spark and eight processes ..."""
 
 
-def start(session: SparkSession, folder: Path) -> App:
-    from auroral.app import run
+def deploy(folder: Path, master: str = "local[2]") -> Deployed:
+    ports = iter(free_ports(4))
 
-    return run(netmon, folder=folder, session=session)
+    def replicas(query: str) -> str:
+        nodes = "".join(f'<node endpoint="{LOCAL_HOST}:{next(ports)}"/>' for _ in range(2))
+        return f'<replica_set name="{query}" query="{query}">{nodes}</replica_set>'
 
-
-def warm_up(session: SparkSession) -> None:
-    """The first jobs of a JVM take seconds; done once on a few rows, the demonstration starts at its own pace."""
-    from auroral.app import run
-
-    with run(netmon, session=session) as app:
-        for site in SITES:
-            app.push(site, traffic(Random(0), 20, WARM_UP_AT, WARM_UP_AT + 2_000_000))
-        app.close()
-        app.await_termination()
+    return prepare(folder, netmon.check(), f"<deploy>{replicas('merge')}{replicas('watch')}</deploy>", master=master)
 
 
 def traffic(random: Random, count: int, low: int, high: int) -> list[dict[str, Any]]:
@@ -77,31 +80,98 @@ def scan(random: Random, count: int, low: int, high: int) -> list[dict[str, Any]
     return [row | {"src": SCANNER, "port": random.randrange(1, 1024)} for row in rows]
 
 
-def live(app: App, seconds: float, seed: int, stop: threading.Event) -> Iterator[float]:
-    """Push what happens as it happens, then end all inputs; gives the seconds gone after each push."""
-    random = Random(seed)
-    began, clock = time.monotonic(), time.time_ns() // 1000
-    gone = 0.0
-    while gone < seconds and app.is_active and not stop.wait(TICK):
-        before, gone = gone, min(time.monotonic() - began, seconds)
-        low, high = clock + int(before * 1e6), clock + max(int(gone * 1e6), int(before * 1e6) + 1)
-        for site in SITES:
-            rows = traffic(random, round(RATE * (gone - before)), low, high)
-            if SCAN[0] * seconds <= gone <= SCAN[1] * seconds:
-                rows += scan(random, round(SCAN_RATE * (gone - before)), low, high)
-                rows.sort(key=lambda row: row["ts"])
-            if rows:
-                app.push(site, rows)
-        yield gone
-    if app.is_active:
-        app.close()
+@dataclass(slots=True)
+class Traffic:
+    """Sends what happens at a site as it happens, as lines to its source."""
+
+    site: str
+    where: str
+    seed: int
+    seconds: float
+    stop: threading.Event = field(default_factory=threading.Event)
+    sent: int = 0
+    failed: str | None = None
+
+    def run(self) -> None:
+        try:
+            self._run()
+        except OSError as error:
+            self.failed = f"{self.site} takes no more records: {error}"
+
+    def _run(self) -> None:
+        random, at = Random(f"{self.site} {self.seed}"), endpoint(self.where)
+        began, clock, gone = time.monotonic(), time.time_ns() // 1000, 0.0
+        with socket.create_connection((at.host, at.port)) as connection:
+            threading.Thread(target=_drained, args=(connection,), daemon=True).start()
+            while gone < self.seconds and not self.stop.wait(TICK):
+                before, gone = gone, min(time.monotonic() - began, self.seconds)
+                low, high = clock + int(before * 1e6), clock + max(int(gone * 1e6), int(before * 1e6) + 1)
+                rows = traffic(random, round(RATE * (gone - before)), low, high)
+                if SCAN[0] <= gone / self.seconds * SECONDS <= SCAN[1]:
+                    rows = sorted([*rows, *scan(random, round(SCAN_RATE * (gone - before)), low, high)], key=_ts)
+                connection.sendall(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+                self.sent += len(rows)
 
 
-def last_alerts(app: App, most: int = 5) -> Sequence[str]:
-    """The newest alerts, in words."""
-    rows = app.table("alerts")
-    newest = rows.slice(max(0, rows.num_rows - most)).to_pylist()
-    return [
-        f"alert: {row['src']} opened {row['connections']} connections to {row['ports']} ports within 4 s"
-        for row in newest
-    ]
+def _ts(row: dict[str, Any]) -> int:
+    return int(row["ts"])
+
+
+def _drained(connection: socket.socket) -> None:
+    """Reads the answers, which nobody needs here."""
+    with suppress(OSError):
+        while connection.recv(1 << 16):
+            pass
+
+
+def happening(fleet: Fleet, seconds: float, seed: int, stop: threading.Event) -> Iterator[tuple[float, str | None]]:
+    """Lets traffic flow and failures happen; gives, several times a second, the seconds gone and what has just happened."""
+    status = fleet.status()
+    sites = [Traffic(site, status[site]["lines"], seed, seconds, stop) for site in SITES]  # type: ignore[index]
+    threads = [threading.Thread(target=site.run, name=f"traffic-{site.site}", daemon=True) for site in sites]
+    for thread in threads:
+        thread.start()
+    began, steps = time.monotonic(), list(STEPS)
+    restarting: list[threading.Thread] = []
+    while (gone := time.monotonic() - began) < seconds and not stop.is_set():
+        said = None
+        if steps and gone >= steps[0][0] * seconds / SECONDS:
+            _, what, said = steps.pop(0)
+            restarting += _do(fleet, what)
+        yield gone, said
+        time.sleep(TICK)
+    for thread in (*threads, *restarting):
+        thread.join()
+    for failed in filter(None, (site.failed for site in sites)):
+        yield gone, failed
+
+
+def _do(fleet: Fleet, what: str) -> list[threading.Thread]:
+    match what:
+        case "cut" | "heal":
+            do: Callable[[str, str], None] = fleet.cut if what == "cut" else fleet.heal
+            for node in fleet.deployed.fragments.all[0].hosts:
+                do(LOST, node)
+        case "kill":
+            fleet.kill(VICTIM)
+        case "restart":
+            # Beside what is shown: it takes some seconds.
+            starting = threading.Thread(target=fleet.start, args=([VICTIM],), daemon=True)
+            starting.start()
+            return [starting]
+    return []
+
+
+def settled(fleet: Fleet) -> Iterator[bool]:
+    """Whether all that was closed at all sources has become stable; for as long as that may take."""
+    until = time.monotonic() + SETTLED_WITHIN
+    while time.monotonic() < until:
+        status = fleet.status()
+        closed = [(status[site] or {}).get("closed", 0) for site in SITES]
+        client = status["client"] or {"streams": {}}
+        stable = [one.get("frontier", 0) for one in client["streams"].values()]
+        done = bool(stable) and min(stable) >= min(closed)
+        yield done
+        if done:
+            return
+        time.sleep(0.2)

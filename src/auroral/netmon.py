@@ -14,19 +14,21 @@ RECORD = "ts timestamp, src string(15), dst string(15), port int"
 
 netmon = auroral.diagram("netmon", bucket="1s")
 oslo, bern, lima = (netmon.input(site, RECORD, stime="ts") for site in SITES)
-connections = oslo.union("connections", bern, lima)
 
-busy = connections.aggregate("per source", {"connections": "count()"}, window="4s", advance="1s", by=["src"]).filter(
-    "busy", "connections > 20"
-)
-scanning = connections.aggregate(
-    "ports", {"ports": "count_distinct(port)"}, window="4s", advance="1s", by=["src"]
-).filter("scanning", "ports > 10")
+with netmon.query("merge"):
+    connections = oslo.union("connections", bern, lima)
 
-busy.join(
-    "alerts",
-    scanning,
-    on="left.src = right.src",
-    within="500ms",
-    columns={"src": "left.src", "connections": "left.connections", "ports": "right.ports"},
-).output(availability="3s")
+with netmon.query("watch"):
+    busy = connections.aggregate(
+        "per source", {"connections": "count()"}, window="4s", advance="1s", by=["src"]
+    ).filter("busy", "connections > 20")
+    scanning = connections.aggregate(
+        "ports", {"ports": "count_distinct(port)"}, window="4s", advance="1s", by=["src"]
+    ).filter("scanning", "ports > 10")
+    busy.join(
+        "alerts",
+        scanning,
+        on="left.src = right.src",
+        within="500ms",
+        columns={"src": "left.src", "connections": "left.connections", "ports": "right.ports"},
+    ).output(availability="5s")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from auroral.engine.compile import Program, Step, compile_program
 from auroral.engine.relations import Edge, SliceEdge
@@ -24,7 +25,7 @@ _RANGE = """\
 class Form:
     """One of the forms that a diagram is run in: what it is compiled with, and what is to be said of it."""
 
-    compiled: Mapping[str, bool]
+    compiled: Mapping[str, Any]
     head: str
     outputs: str
 

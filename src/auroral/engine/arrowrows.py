@@ -160,7 +160,12 @@ def flattened(structs: pa.ChunkedArray, columns: Sequence[Column]) -> pa.Table:
 
 def logical_hash(table: pa.Table) -> str:
     """A hash of the rows in canonical order, independent of chunks, dictionaries and null padding."""
-    ordered = canonical(table).combine_chunks()
+    return sequence_hash(canonical(table))
+
+
+def sequence_hash(table: pa.Table) -> str:
+    """The same of the rows in the order that they are in."""
+    ordered = table.combine_chunks()
     digest = hashlib.blake2b(digest_size=16)
     digest.update(str(ordered.schema).encode())
     for column in ordered.columns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from auroral.engine.drop_sql import random_drop, window_drop
@@ -83,13 +83,23 @@ def compile_program(
     many_bins: bool = True,
     folds_from: int | None = None,
     counts_from: int | None = None,
+    ordered: Iterable[str] = (),
 ) -> Program:
     """`single` keeps everything in one partition (small jobs); `batch` compiles the oracle: no slices, no stored past.
 
     An oracle over a part of the input has folds that take up their state at `folds_from` and see rows from there on, and
-    ledger counts of rows from `counts_from` on. Without `many_bins`, see `states.box_state`.
+    ledger counts of rows from `counts_from` on. Without `many_bins`, see `states.box_state`. Outputs in `ordered` have their order
+    key behind the stime: their rows can be put in processing order.
     """
-    return Compiler(checked.runnable(), single, batch, many_bins, folds_from, counts_from).program()
+    given = frozenset(ordered)
+    return Compiler(checked.runnable(), single, batch, many_bins, folds_from, counts_from, given).program()
+
+
+def needs_order(checked: Checked) -> frozenset[str]:
+    """The inputs of which it matters in which order rows with the same stime are."""
+    compiler = Compiler(checked, single=True, batch=False)
+    compiler._needs()
+    return frozenset(given.stream for given in checked.diagram.inputs if given.stream in compiler.ordered)
 
 
 def _same_order(checked: CheckedBox) -> Sequence[str]:
@@ -112,6 +122,7 @@ class Compiler:
     many_bins: bool = True
     folds_from: int | None = None
     counts_from: int | None = None
+    given_ordered: frozenset[str] = frozenset()
     past: dict[str, int] = field(default_factory=dict)
     ordered: set[str] = field(default_factory=set)
     kept: dict[str, Edge] = field(default_factory=dict)
@@ -129,7 +140,7 @@ class Compiler:
             # What an aggregate over slices gives is fetched, and read by jobs of the next wave.
             waves.update(dict.fromkeys(box.box.outputs, wave + (step.both is not None)))
         outputs = tuple(
-            Edge(output.stream, stream_columns(self.checked.streams[output.stream], False))
+            Edge(output.stream, stream_columns(self.stream(output.stream), output.stream in self.given_ordered))
             for output in self.checked.diagram.outputs
         )
         used = {f.name: f for box in self.checked.boxes for e in box.typed.expressions() for f in user_functions(e)}
@@ -146,6 +157,7 @@ class Compiler:
 
     def _needs(self) -> None:
         """From the outputs backwards: which streams carry their order key, and how much of their past is read."""
+        self.ordered |= self.given_ordered
         for checked in reversed(self.checked.boxes):
             box, typed = checked.box, checked.typed
             wanted = typed.order_sensitive or any(stream in self.ordered for stream in _same_order(checked))

@@ -57,6 +57,8 @@ class Engine:
     folder: Path
     small_limit: int = SMALL
     large_settings: Mapping[str, str] = field(default_factory=dict)
+    ordered: frozenset[str] = frozenset()
+    """Outputs that are given in processing order, with their order key."""
     many_bins: bool = field(init=False, default=False)
     log: EdgeLog = field(init=False)
     states: StateLog = field(init=False)
@@ -75,8 +77,25 @@ class Engine:
                 judge(spark, self.checked)
 
     def _compile(self) -> None:
-        self.small = compile_program(self.checked, single=True, many_bins=self.many_bins)
-        self.large = compile_program(self.checked, many_bins=self.many_bins)
+        self.small = compile_program(self.checked, single=True, many_bins=self.many_bins, ordered=self.ordered)
+        self.large = compile_program(self.checked, many_bins=self.many_bins, ordered=self.ordered)
+
+    def forget(self) -> None:
+        """All that was read and kept, and all states: as if nothing had been evaluated."""
+        self.log.clear()
+        self.states = StateLog()
+        self._running = RunningWindows()
+
+    def fold_states(self, at: int) -> dict[str, pa.Table]:
+        """Of each fold, at stime `at`, where the ranges so far end."""
+        return {edge.name: self.states.read(edge, at) for edge in self._folds()}
+
+    def begin_folds(self, states: Mapping[str, pa.Table], at: int) -> None:
+        for edge in self._folds():
+            self.states.begin(edge, states[edge.name], at)
+
+    def _folds(self) -> list[StateEdge]:
+        return [edge for edge in self.small.kept if isinstance(edge, StateEdge)]
 
     @property
     def bucket(self) -> int:

@@ -95,10 +95,10 @@ def start_session(master: str = DEFAULT_MASTER, *, memory: str = "2g", partition
     the new session only.
     """
     if master.startswith("sc://"):
-        return _configured(_connect(master), partitions)
+        return configured(_connect(master), partitions)
     session = _local_or_cluster(master, memory).newSession()
     # Spark's default of 200 is for clusters; here it would be 200 tasks a stage on two cores.
-    return _configured(session, partitions or session.sparkContext.defaultParallelism)
+    return configured(session, partitions or session.sparkContext.defaultParallelism)
 
 
 def is_remote(session: SparkSession) -> bool:
@@ -106,13 +106,16 @@ def is_remote(session: SparkSession) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
-def set_job_group(session: SparkSession, group: str) -> None:
-    """Jobs that this thread starts from now on belong to `group`."""
+def set_job_group(session: SparkSession, group: str, *, interrupt: bool = True) -> None:
+    """Jobs that this thread starts from now on belong to `group`.
+
+    With `interrupt`, tasks of a cancelled job are interrupted: one that waits for a Python worker would not notice otherwise. What they
+    have of Arrow's memory is then lost to the JVM, so it is for the end of a run, not for every day.
+    """
     if is_remote(session):
         session.addTag(group)
     else:
-        # Tasks are interrupted: one that waits for a Python worker would not notice otherwise.
-        session.sparkContext.setJobGroup(group, "auroral", interruptOnCancel=True)
+        session.sparkContext.setJobGroup(group, "auroral", interruptOnCancel=interrupt)
 
 
 def cancel_job_group(session: SparkSession, group: str) -> None:
@@ -158,7 +161,7 @@ def _connect(address: str) -> SparkSession:
     return ours
 
 
-def _configured(session: SparkSession, partitions: int | None) -> SparkSession:
+def configured(session: SparkSession, partitions: int | None) -> SparkSession:
     for key, value in RUNTIME.items():
         session.conf.set(key, value)
     if partitions is not None:

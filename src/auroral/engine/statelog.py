@@ -44,6 +44,10 @@ class StateLog:
             kept.snapshot = _newest(edge, [kept.snapshot, *(delta for _, delta in kept.deltas)])
             kept.at, kept.deltas = hi, []
 
+    def begin(self, edge: StateEdge, rows: pa.Table, at: int) -> None:
+        """With this state, whatever was before."""
+        self._kept[edge.name] = _Kept(rows, at)
+
     def dump(self) -> bytes:
         """All state edges as bytes, for a durable snapshot."""
         merged = {name: (k.snapshot, k.at, k.deltas) for name, k in self._kept.items()}

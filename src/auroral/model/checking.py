@@ -71,15 +71,21 @@ def _unpickle(
     return Checked(diagram, boxes, MappingProxyType(streams), warnings, blockers)
 
 
-def check(diagram: Diagram, functions: Functions | None = None) -> Checked:
-    """Type all streams of `diagram`. Raises one DiagramError with every problem found."""
-    return _Checking(diagram, functions if functions is not None else default_functions()).run()
+def check(
+    diagram: Diagram, functions: Functions | None = None, known: Mapping[str, StreamType] | None = None
+) -> Checked:
+    """Type all streams of `diagram`. Raises one DiagramError with every problem found.
+
+    `known` are the types of inputs that are streams of another diagram, of which more is known than their schema.
+    """
+    return _Checking(diagram, functions if functions is not None else default_functions(), known or {}).run()
 
 
 class _Checking:
-    def __init__(self, diagram: Diagram, functions: Functions):
+    def __init__(self, diagram: Diagram, functions: Functions, known: Mapping[str, StreamType]):
         self.diagram = diagram
         self.functions = functions
+        self.known = known
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
         self.blockers: list[Problem] = []
@@ -90,7 +96,7 @@ class _Checking:
     def run(self) -> Checked:
         self._names()
         for given in self.diagram.inputs:
-            self.streams[given.stream] = self._input(given)
+            self.streams[given.stream] = self.known.get(given.stream) or self._input(given)
         checked = [c for c in (self._box(box) for box in self._ordered()) if c is not None]
         seen: set[str] = set()
         for output in self.diagram.outputs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -36,6 +37,9 @@ class Source:
                 f"input {given.stream!r}: cut off what a crash left; {self.log.torn}, of rows not yet taken"
             )
         self._stamper = Stamper(given, bucket, self.log.state.stamp)
+        self.room = threading.Event()
+        """While it is not set, rows wait to be taken."""
+        self.room.set()
         self._lock = threading.Lock()
         self._first = self.log.first_stime
         # Parts of an earlier process are compared with their checksums when they are used.
@@ -52,8 +56,16 @@ class Source:
         stamp = self.input.stamp
         return not self.state.ended and (stamp is None or stamp.field is None or stamp.idle_after is not None)
 
+    def begin(self, stime: int) -> None:
+        """The first stime that counts, for an input that has none yet: rows before it are late."""
+        with self._lock:
+            if self._stamper.state.boundary is None:
+                self._stamper.state = replace(self._stamper.state, boundary=stime)
+                self.log.mark(self._stamper.state)
+
     def take(self, rows: pa.Table, now_us: int, refused: Sequence[Refused] = (), rows_read: int | None = None) -> int:
         """Stamp and log rows; gives how many are in the stream. After an error it is as if they never came."""
+        self.room.wait()
         with self._lock:
             self._must_be_open()
             before = self._stamper.state
@@ -142,6 +154,7 @@ class Source:
         return together.filter(pa.array((stimes >= lo) & (stimes < hi)))
 
     def close(self) -> None:
+        self.room.set()
         with self._lock:
             self._closed = True
             self.log.close()

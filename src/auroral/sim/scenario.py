@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from auroral.dpc.events import Evaluate, Evaluated
+from auroral.dpc.fragments import named_after
 from auroral.dpc.layout import Layout, Topology
 from auroral.dpc.settings import Settings
 from auroral.dpc.sunion import OutputSpec
@@ -171,11 +172,6 @@ class Scenario:
                 for stream, contents in made.contents.items():
                     streams.setdefault(stream, []).extend(contents)
         return streams
-
-
-def named_after(query: str, count: int) -> tuple[str, ...]:
-    """Names of hosts."""
-    return tuple(f"{query}{chr(ord('a') + i)}" for i in range(count))
 
 
 def host(core: str) -> str:

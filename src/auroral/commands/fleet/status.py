@@ -1,0 +1,98 @@
+"""`auroral status`: who runs, in which state, how far, and how late."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from auroral.commands.fleet.common import add_folder, fleet_of
+from auroral.commands.options import add_json
+from auroral.commands.terminal import FINE, columns, say, say_json
+from auroral.node.fleet.processes import Fleet
+
+NAME = "status"
+SUMMARY = "show the processes of a deployment: states, frontiers, lag, tentative buckets, memory"
+EXAMPLE = """\
+  auroral status --folder runs/live
+  auroral status --folder runs/live --watch
+  auroral status --folder runs/live --json"""
+_EVERY = 1.0
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("--watch", action="store_true", help="again every second, until Ctrl-C")
+    add_folder(parser)
+    add_json(parser)
+
+
+def run(args: Namespace) -> int:
+    fleet = fleet_of(args)
+    while True:
+        status = fleet.status()
+        if args.json:
+            say_json(status, indent=None if args.watch else 2)
+        else:
+            say("\033[2J\033[H" + table(fleet, status) if args.watch else table(fleet, status))
+        if not args.watch:
+            return FINE
+        time.sleep(_EVERY)
+
+
+def table(fleet: Fleet, status: dict[str, dict[str, Any] | None]) -> str:
+    settings, first = fleet.deployed.settings, fleet.deployed.agreed.first
+    now = 0 if first is None else int(time.time() / settings.bucket) - first
+    rows = [("process", "stream", "state", "stable to", "behind", "tentative", "memory")]
+    for name, found in status.items():
+        if found is None:
+            rows.append((name, "", "DOWN", "", "", "", ""))
+            continue
+        memory = f"{found['rss'] / 2**20:.0f} MB" if found.get("rss") else ""
+        lines = list(_lines(found, now, settings.bucket))
+        for number, (stream, state, frontier, behind, tentative) in enumerate(lines or [("", "up", "", "", "")]):
+            rows.append(
+                (name if number == 0 else "", stream, state, frontier, behind, tentative, memory if number == 0 else "")
+            )
+    return columns(rows) + _summary(status, settings.bound)
+
+
+def _lines(found: dict[str, Any], now: int, bucket: float) -> list[tuple[str, str, str, str, str]]:
+    def behind(frontier: int) -> str:
+        return f"{max(0, now - frontier) * bucket:.1f} s"
+
+    match found.get("kind"):
+        case "source" if "closed" in found:
+            state = (
+                "silent" if found["silent"] else "full" if found["paused"] else "ended" if found["ended"] else "open"
+            )
+            return [("", state, str(found["closed"]), behind(found["closed"]), "")]
+        case "node":
+            return [
+                (stream, one["state"], str(one["frontier"]), behind(one["frontier"]), str(one["tentative"] or ""))
+                for stream, one in found["outputs"].items()
+            ]
+        case "client":
+            return [
+                (
+                    stream,
+                    "",
+                    str(one.get("frontier", "")),
+                    behind(one.get("frontier", 0)),
+                    str(one.get("tentative_now") or ""),
+                )
+                for stream, one in found["streams"].items()
+            ]
+        case _:
+            return []
+
+
+def _summary(status: dict[str, dict[str, Any] | None], bound: float) -> str:
+    client = next((found for found in status.values() if found and found.get("kind") == "client"), None)
+    if client is None:
+        return ""
+    delays = [one.get("delay_new", 0.0) for one in client["streams"].values()]
+    counts = client["counts"]
+    return (
+        f"\n  Delay_new at most {max(delays, default=0.0):.2f} s, X = {bound:g} s; buckets: {counts['stable']} stable at once, "
+        f"{counts['tentative']} tentative, {counts['confirmed']} confirmed, {counts['corrected']} corrected"
+    )

@@ -1,0 +1,140 @@
+"""A deployment in its folder: a run folder, with what its processes must agree on, and a place for each of them.
+
+| name | what |
+|---|---|
+| `deployment.json` | bound, times, the first bucket, and where each process is reached |
+| `deployment.xml` | which node runs which query, as it was given |
+| `nodes/NODE/CORE/` | what a replica keeps |
+| `processes/NAME.json` | of each process that lives: its number, and how it is asked; for its owner alone |
+| `logs/NAME.log`, `events/NAME.jsonl` | what each process said, and what happened to it |
+
+The rest is as in every run folder (see `runfolder`): source logs, and the outputs that the client was given stable.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from auroral.dpc.assembly import CLIENT, Assembly
+from auroral.dpc.fragments import Fragments, cut
+from auroral.dpc.settings import Settings
+from auroral.edge.durable import make_folder, replace_file
+from auroral.engine.shared import Gateway
+from auroral.model.checking import Checked
+from auroral.model.deployment import Deployment, Endpoint, endpoint
+from auroral.model.errors import AuroralError
+from auroral.model.xml import read_deployment
+from auroral.node.fleet.control import known
+
+FORMAT = 1
+SPARK = "spark"
+"""The process that has the Spark of the nodes on this machine."""
+
+
+class DeploymentError(AuroralError):
+    """A deployment that cannot be begun, or a folder that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """What all processes of a deployment agree on. Seconds, but for `first`, the number of the first bucket since 1970, which is chosen
+    when all processes are ready."""
+
+    bound: float
+    ping_every: float
+    first: int | None
+    replicas: int
+    """Of all that is computed, where no deployment was given."""
+    endpoints: Mapping[str, str]
+    """Where nodes and sources are reached by one another."""
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """How rows come to sources: a path with its speed, or the address at which lines are taken in."""
+    master: str = "local[2]"
+    format: int = FORMAT
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    folder: Path
+    checked: Checked
+    agreed: Agreed
+    fragments: Fragments
+
+    @staticmethod
+    def create(folder: Path, checked: Checked, agreed: Agreed, text: str | None) -> Deployed:
+        """In a run folder of this diagram. Durable when this returns."""
+        fragments = cut(checked, _read(text, folder), agreed.replicas)
+        for name in ("nodes", "processes", "logs", "events"):
+            make_folder(folder / name)
+        if text is not None:
+            replace_file(folder / "deployment.xml", text.encode())
+        replace_file(folder / "deployment.json", json.dumps(asdict(agreed), indent=1).encode())
+        return Deployed(folder, checked, agreed, fragments)
+
+    @staticmethod
+    def look(folder: Path, checked: Checked) -> Deployed:
+        agreed = agreed_in(folder)
+        written = folder / "deployment.xml"
+        text = written.read_text() if written.exists() else None
+        return Deployed(folder, checked, agreed, cut(checked, _read(text, folder), agreed.replicas))
+
+    def begin(self, first: int) -> Deployed:
+        """From this bucket on. Durable when this returns."""
+        agreed = replace(self.agreed, first=first)
+        replace_file(self.folder / "deployment.json", json.dumps(asdict(agreed), indent=1).encode())
+        return replace(self, agreed=agreed)
+
+    @property
+    def first(self) -> int:
+        assert self.agreed.first is not None, "it has not begun"
+        return self.agreed.first
+
+    @property
+    def settings(self) -> Settings:
+        bucket = self.checked.diagram.bucket / 1e6
+        return Settings(bucket=bucket, bound=self.agreed.bound, ping_every=self.agreed.ping_every)
+
+    @property
+    def assembly(self) -> Assembly:
+        return Assembly(self.fragments, self.settings)
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(node for fragment in self.fragments.all for node in fragment.hosts))
+
+    @property
+    def processes(self) -> tuple[str, ...]:
+        """In the order in which they are started."""
+        return (SPARK, *self.fragments.sources, *self.nodes, CLIENT)
+
+    def endpoint(self, name: str) -> Endpoint:
+        return endpoint(self.agreed.endpoints[name])
+
+
+def agreed_in(folder: Path) -> Agreed:
+    try:
+        stored: dict[str, Any] = json.loads((folder / "deployment.json").read_text())
+        if stored.get("format") != FORMAT:
+            raise ValueError(f"format {stored.get('format')}, not {FORMAT}")
+        return Agreed(**stored)
+    except (OSError, ValueError, TypeError) as error:
+        raise DeploymentError(
+            f"{folder} has no deployment: {error}\n    allowed: a folder that `auroral up` made\n"
+            "    next: check the path, or begin one with auroral up"
+        ) from error
+
+
+def gateway(folder: Path) -> Gateway:
+    """Of the Spark that the nodes share."""
+    said = known(folder / "processes" / f"{SPARK}.json")
+    if said is None:
+        raise DeploymentError(f"the Spark of {folder} is not running\n    next: auroral up --folder {folder}")
+    return Gateway(**said["gateway"])
+
+
+def _read(text: str | None, folder: Path) -> Deployment | None:
+    return None if text is None else read_deployment(text, str(folder / "deployment.xml"))

@@ -1,0 +1,36 @@
+"""What happened in a process of a deployment, one line of JSON each, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from auroral.node.fleet.clock import Clock
+
+
+class EventLog:
+    """Not durable: it is to be read, not to be gone on from."""
+
+    def __init__(self, file: Path, process: str, clock: Clock):
+        self.process, self.clock = process, clock
+        self._opened = file.open("a", buffering=1)
+
+    def note(self, event: str, **more: Any) -> None:
+        said = {"at": round(self.clock.now(), 3), "process": self.process, "event": event, **more}
+        self._opened.write(json.dumps(said, ensure_ascii=False) + "\n")
+
+    def close(self) -> None:
+        self._opened.close()
+
+
+def events_in(folder: Path) -> list[dict[str, Any]]:
+    """Of all processes, in the order of their times. A line that is just being written is left out."""
+    found = []
+    for file in sorted((folder / "events").glob("*.jsonl")):
+        for line in file.read_text().splitlines():
+            try:
+                found.append(json.loads(line))
+            except ValueError:
+                continue
+    return sorted(found, key=lambda event: event["at"])

@@ -1,0 +1,100 @@
+"""A new deployment in a folder: what its processes agree on is chosen, checked and written down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from auroral.dpc.assembly import CLIENT
+from auroral.dpc.fragments import Fragments, cut
+from auroral.dpc.settings import Settings
+from auroral.model.checking import Checked
+from auroral.model.deployment import LOCAL_HOST
+from auroral.model.xml import read_deployment
+from auroral.node.feeds import check_input
+from auroral.node.fleet.deployed import SPARK, Agreed, Deployed, DeploymentError
+from auroral.node.fleet.processes import free_ports
+from auroral.node.fleet.roles import LINES
+from auroral.node.runfolder import RunFolder
+
+PING_EVERY = 0.1
+USUAL_JOB = 0.3
+"""Seconds that a job of one bucket may take on a machine that is shared, for judging a bound before anything was measured."""
+
+
+def prepare(
+    folder: Path,
+    checked: Checked,
+    deployment: str | None = None,
+    *,
+    bound: float | None = None,
+    replicas: int = 2,
+    inputs: Mapping[str, str] | None = None,
+    master: str = "local[2]",
+) -> Deployed:
+    """`deployment` is the text of its file; without one, all queries run on so many nodes of this machine. `inputs` say how rows come in:
+    a path with its speed, or tcp:HOST:PORT for lines; an input that is not named takes lines at a free port.
+
+    The first output with the lowest availability sets the bound, unless it is given.
+    """
+    checked = checked.runnable()
+    given = dict(inputs or {})
+    fragments = cut(checked, None if deployment is None else read_deployment(deployment), replicas)
+    _names_must_differ(fragments)
+    _inputs_must_be(checked, fragments, given)
+    chosen = _bound(checked, fragments, bound)
+    places = [*fragments.sources, *(() if fragments.endpoints else _nodes(fragments))]
+    unfed = [stream for stream in fragments.sources if stream not in given]
+    free = (f"{LOCAL_HOST}:{port}" for port in free_ports(len(places) + len(unfed)))
+    endpoints = {name: str(where) for name, where in fragments.endpoints.items()}
+    endpoints |= {name: next(free) for name in places}
+    given |= {stream: LINES + next(free) for stream in unfed}
+    agreed = Agreed(chosen, PING_EVERY, None, replicas, endpoints, given, master)
+    # With outputs of its own only: what the client is given stable.
+    with RunFolder.claim(folder, checked, given, {}, flush=False) as made:
+        if made.resumed:
+            raise DeploymentError(
+                f"{folder} has a run already\n    allowed: a new or empty folder\n"
+                f"    next: to go on with a deployment, auroral up --folder {folder} alone; or choose another folder"
+            )
+        return Deployed.create(folder, checked, agreed, deployment)
+
+
+def _nodes(fragments: Fragments) -> list[str]:
+    return list(dict.fromkeys(node for fragment in fragments.all for node in fragment.hosts))
+
+
+def _names_must_differ(fragments: Fragments) -> None:
+    names = [*fragments.sources, *_nodes(fragments), CLIENT, SPARK]
+    for name in names:
+        if names.count(name) > 1:
+            raise DeploymentError(
+                f"two processes would have the name {name!r}\n"
+                f"    allowed: inputs and nodes with different names, other than {CLIENT} and {SPARK}\n"
+                "    next: rename the input, or the replica set that the node is named after"
+            )
+
+
+def _inputs_must_be(checked: Checked, fragments: Fragments, given: Mapping[str, str]) -> None:
+    for stream, how in given.items():
+        source = checked.diagram.input(stream)
+        if source is None or stream not in fragments.sources:
+            raise DeploymentError(
+                f"there is no input {stream!r}\n    allowed: {', '.join(fragments.sources)}\n    next: check --input"
+            )
+        if not how.startswith(LINES):
+            check_input(source, how)
+
+
+def _bound(checked: Checked, fragments: Fragments, asked: float | None) -> float:
+    said = [output.availability for output in checked.diagram.outputs if output.availability is not None]
+    bound = asked if asked is not None else min(said) / 1e6 if said else float("inf")
+    times = Settings(bucket=checked.diagram.bucket / 1e6, bound=float("inf"), ping_every=PING_EVERY)
+    least = round(times.detection + times.failover + len(fragments.all) * (USUAL_JOB + times.hop) + 0.5, 1)
+    if bound <= least:
+        raise DeploymentError(
+            f"the bound of {bound:g} s is too short: with buckets of {times.bucket:g} s a failure is noticed after "
+            f"{times.detection:g} s, and another replica must be read, and all be computed, well before the bound\n"
+            f"    allowed: more than {least:g} s\n    next: a larger bound or availability, or shorter buckets"
+        )
+    return bound

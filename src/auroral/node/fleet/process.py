@@ -1,0 +1,167 @@
+"""A process of a deployment: `python -m auroral.node.fleet.process FOLDER NAME`.
+
+It is a source, a node, the client, or has the Spark that nodes share. It ends with SIGTERM, and cleanly; killed, it goes on from the
+folder when it is started again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+from auroral.dpc.assembly import CLIENT, node_of
+from auroral.dpc.events import Disconnected, Effect, Received, Report
+from auroral.engine.footprint import resident
+from auroral.model.errors import AuroralError
+from auroral.node.fleet.clock import Clock
+from auroral.node.fleet.control import Control
+from auroral.node.fleet.deployed import Deployed
+from auroral.node.fleet.eventlog import EventLog
+from auroral.node.fleet.host import Host
+from auroral.node.storeddiagram import load_diagram
+from auroral.wire.addresses import AddressBook
+from auroral.wire.flight import FlightTransport
+from auroral.wire.hello import Identity
+from auroral.wire.transport import Patience
+
+_log = logging.getLogger(__name__)
+
+
+class Process:
+    """What all of them have in common: a host that reaches the others, a log of events, and answers for who asks."""
+
+    def __init__(self, deployed: Deployed, name: str, fingerprint: str = ""):
+        self.deployed, self.name = deployed, name
+        self.clock = Clock()
+        folder = deployed.folder
+        self.events = EventLog(folder / "events" / f"{name}.jsonl", name, self.clock)
+        self.book = AddressBook()
+        for other in deployed.agreed.endpoints:
+            self.book.locate(other, deployed.endpoint(other))
+        assembly = deployed.assembly
+        cores = [*map(assembly.source_core, deployed.fragments.sources)]
+        cores += [core for members in assembly.layout.members.values() for core in members]
+        self.book.place_all({core: node_of(core) for core in cores} | {CLIENT: CLIENT})
+        identity = Identity.of(name, deployed.checked.diagram.bucket, fingerprint)
+        listen = deployed.endpoint(name) if name in deployed.agreed.endpoints else None
+        # Silence is a failure to the protocol sooner than to a connection: what is healed in time goes on.
+        patience = Patience(silence=max(3.0, 2 * deployed.settings.detection))
+        self.transport = FlightTransport(identity, self.book, self._deliver, listen, None, patience)
+        self.host = Host(self.clock, self.transport)
+        self.host.shown.append(self._shown)
+        self.control = Control(folder / "processes" / f"{name}.json", self._answer)
+        self.doing: dict[str, Callable[[Mapping[str, Any]], Awaitable[Any]]] = {
+            "status": self._status,
+            "cut": self._cut,
+            "heal": self._heal,
+            "slow": self._slow,
+            "begin": self._begin,
+        }
+        self.opened = AsyncExitStack()
+        """What is to be closed at the end, the last first."""
+        self.opened.callback(self.events.close)
+        self.opened.push_async_callback(self.transport.stop)
+        self.opened.push_async_callback(self.host.stop)
+        self.known: dict[str, Any] = {}
+        """What others find in its file."""
+        self.begun = asyncio.Event()
+        self.ended = asyncio.Event()
+
+    async def prepare(self) -> None:
+        """All that can be done before it is known when the deployment begins."""
+
+    async def begin(self) -> None:
+        """Its cores live from here on."""
+
+    def status(self) -> dict[str, Any]:
+        return {}
+
+    def _deliver(self, core: str, event: Received | Disconnected) -> None:
+        self.host.tell(core, event)
+
+    def _shown(self, core: str, effect: Effect) -> None:
+        if isinstance(effect, Report):
+            self.events.note(
+                effect.kind, core=core, stream=effect.stream, count=effect.count, detail=effect.detail[:500]
+            )
+
+    # What it is asked
+
+    async def _answer(self, asked: Mapping[str, Any]) -> Any:
+        do = self.doing.get(str(asked.get("do")))
+        if do is None:
+            raise AuroralError(f"it cannot {asked.get('do')!r}\n    allowed: {', '.join(self.doing)}")
+        return await do(asked)
+
+    async def _status(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        return {"name": self.name, "begun": self.begun.is_set(), "rss": resident("self"), **self.status()}
+
+    async def _begin(self, asked: Mapping[str, Any]) -> None:
+        """It has been written down when the deployment begins."""
+        self.begun.set()
+
+    async def _cut(self, asked: Mapping[str, Any]) -> None:
+        peer = str(asked["peer"])
+        self.transport.refuse(peer, going=bool(asked.get("going", True)), coming=bool(asked.get("coming", True)))
+        self.events.note("cut off", peer=peer)
+
+    async def _heal(self, asked: Mapping[str, Any]) -> None:
+        self.transport.allow(str(asked["peer"]))
+        self.events.note("healed", peer=str(asked["peer"]))
+
+    async def _slow(self, asked: Mapping[str, Any]) -> None:
+        self.transport.slow(str(asked["peer"]), float(asked["seconds"]))
+
+
+async def run(folder: Path, name: str) -> None:
+    # Here, since a source or a client needs no Spark, and whoever has the Spark nothing else.
+    from auroral.node.fleet.roles import role
+
+    deployed = Deployed.look(folder, load_diagram(folder))
+    process = role(deployed, name)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, process.ended.set)
+    async with process.opened:
+        await process.prepare()
+        await process.transport.start()
+        await process.control.start(**process.known)
+        process.opened.push_async_callback(process.control.stop)
+        process.events.note("started")
+        if process.deployed.agreed.first is None:
+            await _either(process.begun, process.ended)
+            process.deployed = Deployed.look(folder, deployed.checked)
+        process.begun.set()
+        if not process.ended.is_set():
+            await process.begin()
+        await process.ended.wait()
+        process.events.note("ending")
+
+
+async def _either(*events: asyncio.Event) -> None:
+    waiting = [asyncio.ensure_future(event.wait()) for event in events]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for one in waiting:
+        one.cancel()
+
+
+def main(arguments: list[str]) -> int:
+    folder, name = Path(arguments[0]), arguments[1]
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    try:
+        asyncio.run(run(folder, name))
+    except AuroralError as error:
+        _log.error("%s", error)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

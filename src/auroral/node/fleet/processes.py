@@ -1,0 +1,203 @@
+"""The processes of a deployment on this machine: starts, asks and ends them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from auroral.dpc.assembly import CLIENT
+from auroral.engine.shared import attached
+from auroral.model.deployment import LOCAL_HOST
+from auroral.node.evaluator import Session
+from auroral.node.fleet.control import NoAnswer, alive, ask, known
+from auroral.node.fleet.deployed import SPARK, Deployed, DeploymentError, gateway
+
+READY_WITHIN = 180.0
+"""Seconds, on a machine that has much else to do."""
+END_WITHIN = 15.0
+_LOOK_EVERY = 0.05
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    deployed: Deployed
+
+    def file(self, name: str) -> Path:
+        return self.deployed.folder / "processes" / f"{name}.json"
+
+    def log(self, name: str) -> Path:
+        return self.deployed.folder / "logs" / f"{name}.log"
+
+    def lives(self, name: str) -> bool:
+        return known(self.file(name)) is not None
+
+    def pid(self, name: str) -> int:
+        said = known(self.file(self.must_be(name)))
+        if said is None:
+            raise NoAnswer(f"{name} is not running\n    next: auroral up starts what is not running")
+        return int(said["pid"])
+
+    def must_be(self, name: str) -> str:
+        if name not in self.deployed.processes:
+            raise DeploymentError(
+                f"there is no {name!r} in this deployment\n    allowed: {', '.join(self.deployed.processes)}"
+            )
+        return name
+
+    # Begin and end
+
+    def up(self, progress: Progress) -> Fleet:
+        """Starts what is not running; gives all that run. A new deployment begins when all are ready, with the bucket that begins next."""
+        missing = [name for name in self.deployed.processes if not self.lives(name)]
+        if SPARK in missing:
+            if others := [name for name in self.deployed.nodes if self.lives(name)]:
+                # They are attached to a Spark that is gone.
+                for name in others:
+                    self.end(name)
+                missing += others
+            progress("starting Spark")
+            self.start([SPARK])
+        rest = [name for name in missing if name != SPARK]
+        if rest:
+            progress(f"starting {', '.join(rest)}")
+            self.start(rest)
+        deployed = self.deployed
+        if deployed.agreed.first is None:
+            deployed = deployed.begin(time.time_ns() // 1000 // deployed.checked.diagram.bucket + 1)
+        for name in deployed.processes:
+            ask(self.file(name), "begin")
+        return Fleet(deployed)
+
+    def start(self, names: Iterable[str]) -> None:
+        """Comes back when all of them can be asked."""
+        started = {name: self._start(name) for name in names}
+        until = time.monotonic() + READY_WITHIN
+        for name, process in started.items():
+            while not self._is_ready(name, process.pid):
+                if process.poll() is not None or time.monotonic() > until:
+                    self._give_up(started, name, process.poll())
+                time.sleep(_LOOK_EVERY)
+
+    def _start(self, name: str) -> subprocess.Popen[bytes]:
+        self.file(name).unlink(missing_ok=True)
+        with self.log(name).open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "auroral.node.fleet.process", str(self.deployed.folder), name],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                # Ctrl-C is for who watches, and must not end what is watched.
+                start_new_session=True,
+            )
+
+    def _is_ready(self, name: str, pid: int) -> bool:
+        said = known(self.file(name))
+        return said is not None and said["pid"] == pid
+
+    def _give_up(self, started: Mapping[str, subprocess.Popen[bytes]], name: str, code: int | None) -> None:
+        for process in started.values():
+            process.kill()
+            process.wait()
+        how = f"ended with {code}" if code is not None else f"was not ready after {READY_WITHIN:g} s"
+        last = self.log(name).read_text(errors="replace").strip().splitlines()[-5:]
+        raise DeploymentError(
+            f"{name} {how}\n    " + "\n    ".join(last) + f"\n    next: mend that; all of it is in {self.log(name)}"
+        )
+
+    def down(self, progress: Progress, but: Sequence[str] = ()) -> list[str]:
+        """Ends all that run, but those; gives their names. The client after who gives to it, Spark after who uses it."""
+        living = [name for name in self.deployed.processes if self.lives(name) and name not in but]
+        first = [name for name in living if name not in (CLIENT, SPARK)]
+        for group in (first, *([name] for name in (CLIENT, SPARK) if name in living)):
+            if group:
+                progress(f"ending {', '.join(group)}")
+                with ThreadPoolExecutor(len(group)) as pool:
+                    list(pool.map(self.end, group))
+        return living
+
+    def end(self, name: str) -> None:
+        """By SIGTERM; by SIGKILL where that takes too long, and where it stands still."""
+        pid = self.pid(name)
+        os.kill(pid, signal.SIGTERM)
+        os.kill(pid, signal.SIGCONT)
+        until = time.monotonic() + END_WITHIN
+        while alive(pid):
+            _reap(pid)
+            if time.monotonic() > until:
+                os.kill(pid, signal.SIGKILL)
+                until = float("inf")
+            time.sleep(_LOOK_EVERY)
+        self.file(name).unlink(missing_ok=True)
+
+    def kill(self, name: str) -> None:
+        """As a crash would."""
+        pid = self.pid(name)
+        os.kill(pid, signal.SIGKILL)
+        while alive(pid):
+            _reap(pid)
+            time.sleep(_LOOK_EVERY / 10)
+
+    # Questions
+
+    def session(self) -> Session:
+        """On the Spark of the deployment. This process must have none of its own."""
+        return attached(gateway(self.deployed.folder))
+
+    def ask(self, name: str, do: str, **more: Any) -> Any:
+        return ask(self.file(self.must_be(name)), do, **more)
+
+    def status(self) -> dict[str, dict[str, Any] | None]:
+        """Of each process; None where it does not run, or does not answer."""
+
+        def one(name: str) -> dict[str, Any] | None:
+            try:
+                found: dict[str, Any] = ask(self.file(name), "status", timeout=2.0)
+            except NoAnswer:
+                return None
+            return found
+
+        names = self.deployed.processes
+        with ThreadPoolExecutor(len(names)) as pool:
+            return dict(zip(names, pool.map(one, names), strict=True))
+
+    def cut(self, one: str, other: str, both: bool = True) -> None:
+        """Nothing passes from one to the other any more, and, for both, nothing back."""
+        self._each(one, other, "cut", {"coming": both}, {"going": both})
+
+    def heal(self, one: str, other: str) -> None:
+        self._each(one, other, "heal", {}, {})
+
+    def _each(self, one: str, other: str, do: str, here: Mapping[str, Any], there: Mapping[str, Any]) -> None:
+        if self.must_be(one) == self.must_be(other):
+            raise DeploymentError(f"{one} cannot be cut off from itself\n    next: name two processes")
+        self.ask(one, do, peer=other, **here)
+        self.ask(other, do, peer=one, **there)
+
+
+def _reap(pid: int) -> None:
+    """Where it is a child of this process: it would be a zombie for as long as this one lives."""
+    with suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+
+
+def free_ports(count: int) -> list[int]:
+    """That nobody listens on just now."""
+    opened = [socket.socket() for _ in range(count)]
+    try:
+        for one in opened:
+            one.bind((LOCAL_HOST, 0))
+        return [int(one.getsockname()[1]) for one in opened]
+    finally:
+        for one in opened:
+            one.close()

@@ -1,0 +1,1 @@
+"""What cores keep on disk over their lives."""
