@@ -45,7 +45,9 @@ def table(seed: int, count: int) -> pa.Table:
     return pa.table(
         {
             "stime": pa.array([rng.randrange(10**12) for _ in range(count)], pa.int64()),
-            "name": pa.array([f"Zürich {rng.random()}" if rng.random() < 0.9 else None for _ in range(count)]),
+            "name": pa.array(
+                [f"Zürich {rng.random()}" if rng.random() < 0.9 else None for _ in range(count)], pa.string()
+            ),
         }
     )
 

@@ -148,7 +148,7 @@ store = CoreStore.open(sys.argv[1], 20_000)
 assert store.damage == (), store.damage
 bucket = store.started(NO_CHANGE).kept["s"].begin + 5 if "s" in store.started(NO_CHANGE).kept else 0
 while True:
-    rows = pa.table({"a": [bucket] * (bucket % 7 * 50)})
+    rows = pa.table({"a": pa.array([bucket] * (bucket % 7 * 50), pa.int64())})
     store.carry_out([
         Keep("s", bucket, (Content(bucket, rows.num_rows, rows),), (bucket / 2,)),
         KeepPlan(Plan((0, bucket + 1))),

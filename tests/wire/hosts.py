@@ -17,6 +17,7 @@ from auroral.wire.addresses import AddressBook
 from auroral.wire.certificates import Certificates
 from auroral.wire.flight import FlightTransport
 from auroral.wire.hello import Identity
+from auroral.wire.limits import MOST_STRANGERS
 from auroral.wire.memory import MemoryNetwork, MemoryTransport
 from auroral.wire.switchboard import Switchboard
 from auroral.wire.transport import Patience
@@ -83,16 +84,25 @@ class Hosts:
         host: str = "127.0.0.1",
         port: int = 0,
         fingerprint: str = "",
+        strangers: int = MOST_STRANGERS,
     ) -> Node:
         identity = Identity.of(name, bucket, fingerprint)
         node = Node.__new__(Node)
         transport: Switchboard
         if self.kind == "memory":
-            transport = MemoryTransport(identity, self.book, lambda c, e: node.deliver(c, e), self.network, patience)
+            transport = MemoryTransport(
+                identity, self.book, lambda c, e: node.deliver(c, e), self.network, patience, strangers=strangers
+            )
         else:
             listen = Endpoint(host, port)
             transport = FlightTransport(
-                identity, self.book, lambda c, e: node.deliver(c, e), listen, certificates, patience
+                identity,
+                self.book,
+                lambda c, e: node.deliver(c, e),
+                listen,
+                certificates,
+                patience,
+                strangers=strangers,
             )
         node.__init__(transport)  # type: ignore[misc]
         await transport.start()

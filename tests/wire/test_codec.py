@@ -144,7 +144,7 @@ class TestWhatIsRefusedWhenItIsSent:
             (Ping({"s": 7}, {}), "cannot be written"),  # type: ignore[dict-item]
             ("hello", "a str is no message"),
             (Stable("s", 1, 2, (Content(1, 1, pa.table({"c": pa.array(["x"], pa.string_view())})),)), "string_view"),
-            (Stable("s", 1, 2, (Content(1, 1, DEEP),)), "rows cannot be written"),
+            (Stable("s", 1, 2, (Content(1, 1, DEEP),)), "at most 32 deep"),
         ],
     )
     def test_what_can_never_come(self, message: Message, complaint: str) -> None:
@@ -205,6 +205,10 @@ class TestManyBucketsOfManyRows:
             (14, 4, ()),
             (18, 1, ()),
         ]
+
+    def test_by_their_columns(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(codec, "ARRAYS_AT_ONCE", 3 * 4)
+        assert [len(part.contents) for part in self.parts(Stable("s", 1, 10, self.CONTENTS))] == [3, 3, 1]
 
     def test_one_that_is_larger_goes_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(codec, "ROWS_AT_ONCE", 100)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from auroral.dpc.values import Grant
-from auroral.wire import switchboard
 from auroral.wire.counters import MOST_REASONS, OTHERS, Counters, Reasons
 from auroral.wire.errors import WireError
 from auroral.wire.hello import Hello, Identity
-from auroral.wire.switchboard import STRANGERS
+from auroral.wire.known import STRANGERS
+from auroral.wire.limits import MOST_STRANGERS
 from wire.hosts import BROKEN, BUCKET, Hosts, Node, over_both
 
 
@@ -75,16 +75,24 @@ async def test_those_that_are_in_the_book_or_certified_are(hosts: Hosts) -> None
 
 @over_both
 async def test_connections_of_strangers_are_limited(hosts: Hosts) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(switchboard, "MOST_STRANGERS", 3)
-        node, other = await hosts.node("n1", "a"), await hosts.node("n2", "b")
-        for number in range(3):
-            call(node, f"x{number}")
-        with pytest.raises(WireError, match="3 connections of nodes that are in no book"):
-            call(node, "x9")
-        # One that has a connection may make it anew, and those in the book are not held up.
-        call(node, "x1")
-        assert node.transport._peer("x1").link is not None
-        other.transport.send("b", "a", Grant(1))
-        await node.until(lambda: node.numbers("a", "b") == [1])
-        assert BROKEN not in other.numbers("b", "a") and "x9" not in node.transport.counters
+    node, other = await hosts.node("n1", "a", strangers=3), await hosts.node("n2", "b")
+    for number in range(3):
+        call(node, f"x{number}")
+    with pytest.raises(WireError, match="3 connections of nodes that are in no book"):
+        call(node, "x9")
+    # One that has a connection may make it anew, and those in the book are not held up.
+    call(node, "x1")
+    assert node.transport._peer("x1").link is not None
+    other.transport.send("b", "a", Grant(1))
+    await node.until(lambda: node.numbers("a", "b") == [1])
+    assert BROKEN not in other.numbers("b", "a") and "x9" not in node.transport.counters
+
+
+@over_both
+async def test_who_has_many_clients_lets_them_in(hosts: Hosts) -> None:
+    """Without certificates, every client is a stranger."""
+    node = await hosts.node("n1", "a", strangers=MOST_STRANGERS + 10)
+    for number in range(MOST_STRANGERS + 10):
+        call(node, f"x{number}")
+    with pytest.raises(WireError, match="at most 266"):
+        call(node, "x-1")

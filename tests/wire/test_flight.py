@@ -25,8 +25,8 @@ from auroral.dpc.values import Grant
 from auroral.model.deployment import Endpoint
 from auroral.wire import flight, outgoing
 from auroral.wire.errors import WireError
-from auroral.wire.flight import ask_loop
 from auroral.wire.hello import Hello, Identity
+from auroral.wire.posting import ask_loop
 from auroral.wire.sockets import grpc_address
 from auroral.wire.things import Open, piece_head
 from wire.certs import Authority
@@ -192,6 +192,33 @@ async def test_a_caller_whose_address_cannot_be_told_is_refused(hosts: Hosts) ->
         first.transport.send("a", "b", Grant(1))
         await first.until(lambda: first.numbers("a", "b") == [BROKEN])
         assert second.counters("(strangers)").refused.total() == 1 and not second.heard
+
+
+@over_flight
+async def test_a_connection_that_nothing_could_end_is_not_made(hosts: Hosts) -> None:
+    """A thread that writes to a peer that stands still would keep the node from stopping."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Hello, "seen", lambda answer, _: replace(answer, seen_as="elsewhere"))
+        patch.setattr(flight, "connections", lambda _: set())
+        first, second = await hosts.node("n1", "a"), await hosts.node("n2", "b")
+        first.transport.send("a", "b", Grant(1))
+        await first.until(lambda: first.numbers("a", "b") == [BROKEN])
+        (reason,) = first.counters("n2").broken
+        assert reason.endswith("the connection is not found among those of this process: nothing could end it")
+        await second.until(lambda: second.counters("n1").broken.total() == second.counters("n1").connected)
+        assert not first.counters("n2").connected and not second.heard
+
+
+@over_flight
+async def test_an_address_that_stands_for_another(hosts: Hosts) -> None:
+    first, second = await hosts.node("n1", "a"), await hosts.node("n2", "b")
+    hosts.book.locate("n2", Endpoint("0.0.0.0", second.transport.port))  # type: ignore[attr-defined]
+    first.transport.send("a", "b", Grant(1))
+    await second.until(lambda: second.numbers("b", "a") == [1])
+    link = first.transport._peer("n2").link
+    assert link is not None
+    first.transport.ended(link, "by the test")
+    await second.until(lambda: second.numbers("b", "a") == [1, BROKEN])
 
 
 # What fails here

@@ -22,6 +22,7 @@ from auroral.wire.errors import WireError
 from auroral.wire.lanes import Way
 from auroral.wire.limits import MOST_FRESH
 from auroral.wire.link import Link
+from auroral.wire.things import Parted
 from wire.hosts import BROKEN, PATIENT, QUICK, Hosts, Node, Scenario, in_order_but_for_breaks, over_both, run
 
 ROWS = pa.table({"v": pa.array(range(1000), pa.int64())})
@@ -506,6 +507,26 @@ async def test_a_reader_with_an_old_book_tells_who_speaks(hosts: Hosts) -> None:
     await first.until(lambda: first.numbers("a", "b") == [4, 5])
     assert second.numbers("b", "a") == [BROKEN] and "other" not in second.heard
     assert not second.counters("n1").broken
+
+
+@over_both
+async def test_a_peer_that_parts_cores_that_nobody_knows_fills_no_memory(hosts: Hosts) -> None:
+    first, second = await hosts.pair()
+    ours, theirs = first.transport._peer("n2").link, second.transport._peer("n1").link
+    assert ours is not None and theirs is not None
+    for number in range(100):
+        for sender, to in ((f"x{number}", f"y{number}"), ("b", f"y{number}"), (f"x{number}", "a")):
+            ours.say(Parted(sender, to, 1))
+    ours.say(Parted("b", "a", ours.last_channel))
+    await second.until(lambda: ("a", BROKEN) in second.heard["b"])
+    assert theirs.unheard == {("a", "b"): ours.last_channel}
+    second.transport.closed("b")
+    assert not theirs.unheard
+    second.transport.opened("b")
+    await first.until(lambda: first.numbers("a", "b") == [0, BROKEN] and "b" in ours.cores)
+    first.transport.send("a", "b", Grant(7))
+    await second.until(lambda: second.numbers("b", "a") == [0, BROKEN, 7])
+    assert not first.counters("n2").broken
 
 
 @over_both

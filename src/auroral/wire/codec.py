@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -22,8 +22,10 @@ from auroral.dpc.values import Content, Gap, GiveState, Message, Snapshot, Stabl
 from auroral.wire import rows as arrow
 from auroral.wire.errors import WireError
 from auroral.wire.kinds import BY_NAME, BY_TYPE, Announced, Kind
-from auroral.wire.limits import BUCKETS_AT_ONCE, MOST_HEADER, MOST_PAYLOAD, MOST_ROWS, ROWS_AT_ONCE
+from auroral.wire.limits import ARRAYS_AT_ONCE, BUCKETS_AT_ONCE, MOST_HEADER, MOST_PAYLOAD, MOST_ROWS, ROWS_AT_ONCE
+from auroral.wire.measuring import Measured, measured, write
 from auroral.wire.rows import ALIGNMENT, padded
+from auroral.wire.unfolding import Arrays
 
 _LENGTH = 4
 _SMALLER = "use a shorter bucket interval"
@@ -57,7 +59,7 @@ class Encoded:
         sink = pa.FixedSizeBufferWriter(whole)
         sink.write(begin)
         for rows, size in self.rows:
-            arrow.write(rows, sink)
+            write(rows, sink)
             # Zeros up to where the next part begins: never what was in this memory before.
             sink.write(bytes(padded(size) - size))
         return whole
@@ -68,17 +70,20 @@ def encode(message: Message) -> Encoded:
     kind = BY_TYPE.get(type(message))
     if kind is None:
         raise WireError(f"a {type(message).__name__} is no message", "message", ", ".join(BY_NAME))
-    carried: list[tuple[Any, int]] = []
+    carried: list[tuple[Any, Measured]] = []
     try:
         header = _LEAST.encode(_values(kind, message, carried)).encode()
     except (AttributeError, TypeError, ValueError, RecursionError) as error:
         raise WireError(
             f"a message cannot be written: {str(error)[:200]}", kind.name, "names, finite numbers, true or false"
         ) from error
-    payload = sum(padded(size) for _, size in carried)
+    payload, arrays = sum(padded(takes.size) for _, takes in carried), Arrays()
     _check_sizes(len(header), payload, kind.name)
+    for _, takes in carried:
+        arrays.add(takes.columns, takes.batches, kind.name)
     _read(header)
-    return Encoded(header, tuple(carried), padded(_LENGTH + len(header)) + payload)
+    rows = tuple((rows, takes.size) for rows, takes in carried)
+    return Encoded(header, rows, padded(_LENGTH + len(header)) + payload)
 
 
 def encode_all(message: Message) -> tuple[Encoded, ...]:
@@ -102,17 +107,19 @@ def encode_all(message: Message) -> tuple[Encoded, ...]:
 
 
 def _cuts(contents: tuple[Content, ...]) -> Iterator[slice]:
-    begin = taken = 0
+    begin = size = arrays = 0
     for at, content in enumerate(contents):
-        size = padded(_size_of(content.rows)) if arrow.is_rows(content.rows) else 0
-        if at > begin and (taken + size > ROWS_AT_ONCE or at - begin == BUCKETS_AT_ONCE):
+        takes = _measured(content) or Measured(0, 0, 0)
+        more, several = padded(takes.size), takes.columns * (takes.batches + 1)
+        full = size + more > ROWS_AT_ONCE or arrays + several > ARRAYS_AT_ONCE or at - begin == BUCKETS_AT_ONCE
+        if at > begin and full:
             yield slice(begin, at)
-            begin, taken = at, 0
-        taken += size
+            begin, size, arrays = at, 0, 0
+        size, arrays = size + more, arrays + several
     yield slice(begin, len(contents))
 
 
-def _values(kind: Kind, message: Message, carried: list[tuple[Any, int]]) -> list[Any]:
+def _values(kind: Kind, message: Message, carried: list[tuple[Any, Measured]]) -> list[Any]:
     values: list[Any] = [kind.name]
     for name in kind.names:
         value = getattr(message, name)
@@ -190,6 +197,7 @@ class _Payload:
     data: pa.Buffer
     where: str
     at: int = 0
+    arrays: Arrays = field(default_factory=Arrays)
 
     def content(self, told: Announced) -> Content:
         if told.size is None:
@@ -199,7 +207,7 @@ class _Payload:
             raise WireError(f"{self.data.size} bytes of rows end before {end}", self.where, "as many as announced")
         # A buffer of a single piece begins wherever the network put it.
         lies = _aligned(self.data.slice(self.at, told.size))
-        found = arrow.read(lies, told.batch, told.count, self.where)
+        found = arrow.read(lies, told.batch, told.count, self.where, self.arrays)
         _check_padding(self.data, end, min(padded(end), self.data.size), self.where)
         self.at = padded(end)
         return Content(told.hash, told.count, found)
@@ -209,9 +217,18 @@ class _Payload:
             raise WireError(f"{self.data.size} bytes of rows instead of {self.at}", self.where, "as many as announced")
 
 
-def _announce(content: Content, carried: list[tuple[Any, int]]) -> tuple[int, int, int | None, bool]:
-    if content.rows is None:
+def _announce(content: Content, carried: list[tuple[Any, Measured]]) -> tuple[int, int, int | None, bool]:
+    takes = _measured(content)
+    if takes is None:
         return content.hash, content.count, None, False
+    carried.append((content.rows, takes))
+    return content.hash, content.count, takes.size, isinstance(content.rows, pa.RecordBatch)
+
+
+def _measured(content: Content) -> Measured | None:
+    """None where there are no rows. WireError for those that cannot be sent."""
+    if content.rows is None:
+        return None
     if not arrow.is_rows(content.rows):
         raise WireError(
             f"rows are a {type(content.rows).__name__}", "content", "a pyarrow RecordBatch or Table, or None"
@@ -220,17 +237,7 @@ def _announce(content: Content, carried: list[tuple[Any, int]]) -> tuple[int, in
         raise WireError(f"{content.rows.num_rows} rows are said to be {content.count}", "content", "as many")
     if content.count > MOST_ROWS:
         raise WireError(f"{content.count} are too many rows", "content", f"at most {MOST_ROWS}", _SMALLER)
-    arrow.check(content.rows, "content")
-    size = _size_of(content.rows)
-    carried.append((content.rows, size))
-    return content.hash, content.count, size, isinstance(content.rows, pa.RecordBatch)
-
-
-def _size_of(rows: pa.RecordBatch | pa.Table) -> int:
-    try:
-        return arrow.size_of(rows)
-    except pa.ArrowException as error:
-        raise WireError(f"rows cannot be written: {str(error)[:200]}", "content", "what Arrow IPC can write") from error
+    return measured(content.rows)
 
 
 def _parts(body: pa.Buffer) -> tuple[bytes, pa.Buffer]:

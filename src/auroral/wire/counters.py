@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ from auroral.wire.lanes import Way
 
 MOST_REASONS = 64
 OTHERS = "(others)"
+_SAID = re.compile(r"(['\"]).*?\1|\d+")
 
 
 class Reasons(Counter[str]):
@@ -69,3 +71,13 @@ class Counters:
             for reason, count in more.items():
                 reasons[reason] += count
         self.connected += others.connected
+
+
+def kind_of(reason: str) -> str:
+    """To count by, without what strangers can say at will: names and numbers."""
+    return short(_SAID.sub("…", reason))
+
+
+def short(reason: str) -> str:
+    """To count by: addresses and the like are in the log."""
+    return reason.splitlines()[0][:120] if reason else "unknown"

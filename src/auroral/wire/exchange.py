@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections import Counter, deque
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -17,18 +15,13 @@ from auroral.wire.errors import WireError, reason_of
 from auroral.wire.incoming import Arrival, Came, Incoming, Unread
 from auroral.wire.limits import LARGE, MOST_UNDELIVERED
 from auroral.wire.link import Link
+from auroral.wire.posting import post
 from auroral.wire.switchboard import Switchboard
 from auroral.wire.things import Beat
 
 BROKEN = (fl.FlightError, pa.ArrowException, OSError, StopIteration)
 """What Flight says when an exchange ended, whoever ended it."""
 _BEAT = Beat().to_bytes()
-
-
-def post(loop: asyncio.AbstractEventLoop, step: Callable[..., object], *arguments: object) -> None:
-    """From a thread to the loop. One that was closed without a stop of the transport has nobody left to tell."""
-    with suppress(RuntimeError):
-        loop.call_soon_threadsafe(step, *arguments)
 
 
 class Exchange:

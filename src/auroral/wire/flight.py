@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow.flight as fl
 
@@ -22,17 +22,21 @@ from auroral.model.deployment import LOCAL_HOST, Endpoint
 from auroral.wire.addresses import AddressBook
 from auroral.wire.certificates import Certificates
 from auroral.wire.errors import Overtaken, WireError, reason_of
-from auroral.wire.exchange import BROKEN, Exchange, post
+from auroral.wire.exchange import BROKEN, Exchange
 from auroral.wire.hello import Hello, Identity
 from auroral.wire.lanes import Way
-from auroral.wire.limits import MIB
+from auroral.wire.limits import MIB, MOST_STRANGERS
+from auroral.wire.names import Names
 from auroral.wire.peers import Peer
-from auroral.wire.sockets import Address, Ends, addresses, connections, grpc_address, sever, sever_all
+from auroral.wire.posting import ask_loop, post
+from auroral.wire.sockets import Ends, connections, grpc_address, plain, sever, sever_all
 from auroral.wire.switchboard import Switchboard
 from auroral.wire.transport import Deliver, Patience
 
 _REFUSED = "refused"
 _EACH_WAIT = 0.02
+_MOST_TRIED = 4
+"""Addresses of a name. They share the time that a connection may take."""
 
 
 class FlightTransport(Switchboard):
@@ -48,12 +52,15 @@ class FlightTransport(Switchboard):
         certificates: Certificates | None = None,
         patience: Patience | None = None,
         weights: Mapping[Way, float] | None = None,
+        strangers: int = MOST_STRANGERS,
     ):
-        super().__init__(identity, book, deliver, patience, weights)
+        super().__init__(identity, book, deliver, patience, weights, strangers)
         self.host, self.port = (listen.host, listen.port) if listen is not None else (LOCAL_HOST, 0)
         self.certificates = certificates
         self._server: _Server | None = None
+        self.names = Names()
         self._calls: set[_Call] = set()
+        """Those that have a thread."""
         self._aside = concurrent.futures.ThreadPoolExecutor(1, f"wire-{identity.node}-aside")
 
     async def start(self) -> None:
@@ -91,9 +98,10 @@ class FlightTransport(Switchboard):
             self._aside.submit(step)
 
     def _dial(self, peer: Peer, hello: Hello) -> _Call:
-        call = _Call(self, peer, hello, self.book.nodes[peer.name])
+        return _Call(self, peer, hello, self.book.nodes[peer.name])
+
+    def call_began(self, call: _Call) -> None:
         self._calls.add(call)
-        return call
 
     def call_ended(self, call: _Call) -> None:
         self._calls.discard(call)
@@ -107,17 +115,21 @@ class FlightTransport(Switchboard):
 
 
 class _Call:
-    """An attempt to connect, in a thread that then reads what comes."""
+    """An attempt to connect, in a thread that then reads what comes. The name of the peer's host is asked for before: a call can be given up
+    at any time, that cannot."""
 
     def __init__(self, transport: FlightTransport, peer: Peer, hello: Hello, endpoint: Endpoint):
         self.transport, self.peer, self.hello, self.endpoint = transport, peer, hello, endpoint
         self.cancelled = False
+        self._client: Any = None
         self._reader: Any = None
+        self._writer: Any = None
         self._severed: Callable[[], int] | None = None
-        self._deadline = transport.loop.call_later(transport.patience.connect, self.cancel)
+        self._deadline = transport.loop.call_later(transport.patience.connect, self._overdue)
         name = f"wire-{transport.node}-from-{peer.name}"
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self.thread.start()
+        self._hosts: tuple[str, ...] = ()
+        transport.names.ask(endpoint.host.strip("[]"), transport.loop, self._named)
 
     def cancel(self) -> None:
         """From any thread. A read comes back when it is cancelled, a write only when the connection is gone."""
@@ -127,19 +139,46 @@ class _Call:
         if (severed := self._severed) is not None:
             severed()
 
+    # By the loop
+
+    def _overdue(self) -> None:
+        """Whoever waits for the connection is told at once, wherever the call stands."""
+        self.cancel()
+        reason = f"it took longer than {self.transport.patience.connect:g} s"
+        self.transport.not_connected(self.peer, self, reason)
+
+    def _named(self, hosts: tuple[str, ...]) -> None:
+        if self.cancelled:
+            return
+        if not hosts:
+            self._deadline.cancel()
+            unknown = WireError(f"nobody knows an address of {self.endpoint.host!r}", self.peer.name)
+            self.transport.not_connected(self.peer, self, str(unknown))
+            return
+        self._hosts = hosts[:_MOST_TRIED]
+        self.transport.call_began(self)
+        self.thread.start()
+
+    def _connected(self, answer: Hello) -> Exchange | None:
+        self._deadline.cancel()
+        link = self.transport.connected(self.peer, self, answer)
+        if link is None:
+            return None
+        exchange = Exchange(self.transport, link, self._reader, self._writer, self.cancel, self.transport.aside)
+        self.transport.carried(link, exchange)
+        return exchange
+
+    def _ended(self) -> None:
+        self._deadline.cancel()
+        self.transport.call_ended(self)
+
+    # By its thread
+
     def _run(self) -> None:
         transport = self.transport
-        client = writer = None
         try:
-            remotes = addresses(self.endpoint.host, self.endpoint.port)
-            before = connections(remotes)
-            client = fl.FlightClient(transport.uri(self.endpoint), **self._options())
-            writer, self._reader = client.do_exchange(fl.FlightDescriptor.for_command(self.hello.to_bytes()))
-            if self.cancelled:
-                raise WireError("it took too long, or was given up", self.peer.name)
-            answer = _answer(self._reader.read_chunk())
-            self._severed = self._found(answer.seen_as, remotes, before)
-            exchange = ask_loop(transport.loop, partial(self._connected, answer, writer), transport.patience.connect)
+            answer = self._reach()
+            exchange = ask_loop(transport.loop, partial(self._connected, answer), transport.patience.connect)
             if exchange is not None:
                 exchange.run()
         except Exception as error:  # noqa: BLE001  whatever it was, whoever waits for the connection is told
@@ -147,10 +186,45 @@ class _Call:
             reason = (str(error) or "the other side ended it") if usual else reason_of(error)
             post(transport.loop, transport.not_connected, self.peer, self, reason, isinstance(error, Overtaken))
         finally:
-            self._end(writer, client)
+            self._close()
+            post(transport.loop, self._ended)
+
+    def _reach(self) -> Hello:
+        """What is answered at the first address where somebody is."""
+        for host in self._hosts[:-1]:
+            try:
+                return self._call(host)
+            except BROKEN:
+                self._close()
+        return self._call(self._hosts[-1])
+
+    def _call(self, host: str) -> Hello:
+        port = self.endpoint.port
+        if self.cancelled:
+            raise WireError("it was given up", self.peer.name)
+        before = connections(port)
+        literal = Endpoint(f"[{host}]" if ":" in host else host, port)
+        self._client = fl.FlightClient(self.transport.uri(literal), **self._options())
+        self._writer, self._reader = self._client.do_exchange(fl.FlightDescriptor.for_command(self.hello.to_bytes()))
+        if self.cancelled:
+            raise WireError("it took too long, or was given up", self.peer.name)
+        answer = _answer(self._reader.read_chunk())
+        self._severed = partial(sever_all, self._found(host, answer.seen_as, connections(port) - before))
+        return answer
+
+    def _close(self) -> None:
+        """Can be cancelled until it is done."""
+        for one in (self._writer, self._client):
+            if one is not None:
+                # It is broken already. That it is closed keeps Arrow from saying so on standard error.
+                with suppress(*BROKEN):
+                    one.close()
+        self._client = self._reader = self._writer = None
+        # Another connection may have its address by now.
+        self._severed = None
 
     def _options(self) -> dict[str, Any]:
-        connect = int(1000 * self.transport.patience.connect)
+        connect = int(1000 * self.transport.patience.connect / len(self._hosts))
         options: dict[str, Any] = {
             "generic_options": [
                 # Each attempt is one of its own, and takes no longer than it may.
@@ -169,31 +243,18 @@ class _Call:
             options["override_hostname"] = self.peer.name
         return options
 
-    def _found(self, seen_as: str, remotes: set[Address], before: set[Ends]) -> Callable[[], int]:
-        """What breaks this connection, and no other one to a node with the same port: it has come since the call began, and is known by the
-        address that the peer sees, unless that was changed on the way."""
-        appeared, address = connections(remotes) - before, grpc_address(seen_as)
-        if not appeared and address is not None:
-            # gRPC may know the name of the host by other addresses.
-            return partial(sever, local=address, remote=self.endpoint.port)
-        return partial(sever_all, {ends for ends in appeared if ends[0] == address} or appeared)
-
-    def _connected(self, answer: Hello, writer: Any) -> Exchange | None:
-        self._deadline.cancel()
-        link = self.transport.connected(self.peer, self, answer)
-        if link is None:
-            return None
-        exchange = Exchange(self.transport, link, self._reader, writer, self.cancel, self.transport.aside)
-        self.transport.carried(link, exchange)
-        return exchange
-
-    def _end(self, *ending: Any) -> None:
-        for one in ending:
-            if one is not None:
-                # It is broken already. That it is closed keeps Arrow from saying so on standard error.
-                with suppress(*BROKEN):
-                    one.close()
-        post(self.transport.loop, self.transport.call_ended, self)
+    def _found(self, host: str, seen_as: str, appeared: set[Ends]) -> set[Ends]:
+        """This connection, and no other one to a node with the same port: it has come since the call began, and is known by the address that
+        the peer sees, unless that was changed on the way."""
+        seen = grpc_address(seen_as)
+        there = {ends for ends in appeared if ends[1][0] == plain(host)}
+        # Some addresses stand for others, as 0.0.0.0 does for this machine.
+        known = {ends for ends in there or appeared if ends[0] == seen} or there
+        if not known:
+            raise WireError(
+                "the connection is not found among those of this process: nothing could end it", self.peer.name
+            )
+        return known
 
 
 class _Server(fl.FlightServerBase):  # type: ignore[misc]
@@ -242,32 +303,6 @@ class _Server(fl.FlightServerBase):  # type: ignore[misc]
         exchange = Exchange(self.transport, link, reader, writer, end, self.transport.aside)
         self.transport.carried(link, exchange)
         return answer, exchange
-
-
-T = TypeVar("T")
-
-
-def ask_loop(loop: asyncio.AbstractEventLoop, question: Callable[[], T], patience: float) -> T:
-    """From a thread: what the loop answers, within so many seconds. WireError where it refuses, fails, or does not answer."""
-    asked: concurrent.futures.Future[T] = concurrent.futures.Future()
-
-    def ask() -> None:
-        if asked.set_running_or_notify_cancel():
-            try:
-                asked.set_result(question())
-            except WireError as error:
-                asked.set_exception(error)
-            except Exception as error:  # noqa: BLE001  who asks must not wait for ever
-                asked.set_exception(WireError(f"the node failed: {reason_of(error)}", "event loop"))
-                loop.call_exception_handler({"message": "a connection could not be made", "exception": error})
-
-    post(loop, ask)
-    try:
-        return asked.result(patience)
-    except TimeoutError:
-        if asked.cancel():
-            raise WireError(f"the node did not answer for {patience:g} s", "event loop") from None
-        return asked.result()
 
 
 def _refuse(writer: Any, error: WireError) -> None:

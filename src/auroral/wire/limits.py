@@ -21,9 +21,13 @@ MOST_ENTRIES = 65_536
 """Of any list in a message: streams, hashes, contents, replicas."""
 MOST_ROWS = (1 << 31) - 1
 """Of one bucket: as many as Arrow writes at once. Columns without values could claim any number at no cost."""
-MOST_SCHEMA, MOST_BATCHES = 4 * MIB, 65_536
-"""Bytes that tell of the columns of rows, and batches and dictionaries that the rows of a bucket come in: each takes far more memory than
-the bytes it comes with."""
+MOST_SCHEMA, MOST_COLUMNS, MOST_NESTED = 4 * MIB, 4096, 32
+"""Bytes that tell of the columns of rows, how many there are, with all that is in lists and structs, and how deep those go."""
+MOST_BATCHES = 65_536
+"""That the rows of a bucket come in."""
+MOST_ARRAYS, ARRAYS_AT_ONCE = 262_144, 65_536
+"""Columns by batches, of all rows of a message, and beyond which stable buckets are sent as several messages. Each takes some 600 bytes of
+memory and 10 us, however few bytes it comes with."""
 LONGEST_NAME = 1024
 """Characters of the name of a stream, a core or a node."""
 LARGEST_NUMBER = (1 << 63) - 1
@@ -34,11 +38,15 @@ LONGEST_TIME = 1e9
 """Seconds, 31 years: of anything that was held back, leased or reserved."""
 
 MOST_STRANGERS = 256
-"""Connections of nodes that are neither in the book nor certified: anybody who reaches the port can make them, and each takes two threads."""
+"""Connections of nodes that are neither in the book nor certified: anybody who reaches the port can make them, and each takes two threads. Who has more
+clients than that, and no certificates, says how many (`strangers` of a transport)."""
 MOST_CORES = 4096
 """Of one node."""
 MOST_CHANNELS = 65_536
 """Of one connection, in each direction: a pair of cores has one for control and two for each stream."""
+MOST_PARTED = 4096
+"""Pairs of cores of one connection whose nodes did not agree on where one of them lives, and that live on: a peer can say of any two that
+they are."""
 
 WINDOW = 8 * MIB
 """Bytes of a lane of a stream that may be on their way without having been taken: more than a second's rows of most streams, and

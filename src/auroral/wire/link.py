@@ -15,7 +15,7 @@ from auroral.wire.errors import WireError, reason_of
 from auroral.wire.hello import Hello
 from auroral.wire.incoming import Came
 from auroral.wire.lanes import Way
-from auroral.wire.limits import MOST_CHANNELS, MOST_CORES
+from auroral.wire.limits import MOST_CHANNELS, MOST_CORES, MOST_PARTED
 from auroral.wire.outgoing import Outgoing
 from auroral.wire.things import Cores, Open, Parted, Shut, Taken
 
@@ -150,16 +150,30 @@ class Link:
     def unhear(self, sender: str, to: str) -> None:
         """The sender lives elsewhere, as far as is known here: what it says is not taken, and it hears of a break."""
         if self.unheard.get((sender, to), 0) is not None:
-            self.unheard[sender, to] = None
+            self._unhear((sender, to), None)
             self.forget(sender=to, to=sender)
             self.say(Parted(sender, to, self.last_channel))
 
-    def parted(self, said: Parted) -> None:
-        """From later channels than this one on, what comes is of after the break."""
+    def parted(self, said: Parted, living: bool) -> None:
+        """From later channels than this one on, what comes is of after the break. `living`: whether both cores are, each on its side. Where
+        one is not, all that was said between the two is of a life that is over, and is not taken by that."""
         pair = (said.sender, said.to) if said.answer else (said.to, said.sender)
         waits = pair in self.unheard and self.unheard[pair] is None
-        if waits == said.answer:
-            self.unheard[pair] = said.channel
+        if waits != said.answer:
+            return
+        if living:
+            self._unhear(pair, said.channel)
+        else:
+            self.unheard.pop(pair, None)
+
+    def over(self, core: str) -> None:
+        """A life of a core ended, here or there. Pairs whose answer is awaited stay until it comes: it must not be taken for a later one."""
+        self.unheard = {pair: channel for pair, channel in self.unheard.items() if channel is None or core not in pair}
+
+    def _unhear(self, pair: Pair, channel: int | None) -> None:
+        self.unheard[pair] = channel
+        if len(self.unheard) > MOST_PARTED:
+            self.broken(f"more than {MOST_PARTED} pairs of cores are parted")
 
     def hears(self, channel: Open) -> bool:
         up_to = self.unheard.get((channel.sender, channel.to), 0)

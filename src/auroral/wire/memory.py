@@ -13,6 +13,7 @@ from auroral.wire.errors import Overtaken, WireError, reason_of
 from auroral.wire.hello import Hello, Identity
 from auroral.wire.incoming import Incoming, Unread
 from auroral.wire.lanes import Way
+from auroral.wire.limits import MOST_STRANGERS
 from auroral.wire.link import Link
 from auroral.wire.peers import Peer
 from auroral.wire.switchboard import Switchboard
@@ -39,8 +40,9 @@ class MemoryTransport(Switchboard):
         network: MemoryNetwork,
         patience: Patience | None = None,
         weights: Mapping[Way, float] | None = None,
+        strangers: int = MOST_STRANGERS,
     ):
-        super().__init__(identity, book, deliver, patience, weights)
+        super().__init__(identity, book, deliver, patience, weights, strangers)
         self.network = network
 
     async def start(self) -> None:

@@ -1,4 +1,4 @@
-"""Rows as Arrow IPC streams: written once, into their place in the message, and read where they lie."""
+"""Rows as Arrow IPC streams, read where they lie in a message."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from auroral.wire.errors import WireError
 from auroral.wire.limits import MOST_ROWS
-from auroral.wire.unfolding import check_batches, check_schema, check_stream
+from auroral.wire.measuring import checked
+from auroral.wire.unfolding import Arrays, check_stream
 
 ALIGNMENT = 64
 """Bytes. Arrow wants buffers to begin at such places; every part of a message does."""
@@ -19,27 +20,13 @@ def padded(size: int) -> int:
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
-def size_of(rows: pa.RecordBatch | pa.Table) -> int:
-    """Bytes of their stream: what writing it takes, without writing."""
-    sink = pa.MockOutputStream()
-    written = write(rows, sink)
-    check_batches(written.num_record_batches + written.num_dictionary_batches, "content")
-    return int(sink.size())
-
-
-def write(rows: pa.RecordBatch | pa.Table, sink: pa.NativeFile) -> pa.ipc.WriteStats:
-    with pa.ipc.new_stream(sink, rows.schema) as stream:
-        stream.write(rows)
-        return stream.stats
-
-
-def read(data: pa.Buffer, batch: bool, count: int, where: str) -> pa.RecordBatch | pa.Table:
-    """Nothing is copied, nor unfolded. Every offset and length is checked: a wrong one would be followed out of the buffer."""
+def read(data: pa.Buffer, batch: bool, count: int, where: str, arrays: Arrays) -> pa.RecordBatch | pa.Table:
+    """Nothing is copied, nor unfolded. Every offset and length is checked: a wrong one would be followed out of the buffer. What it has of
+    columns by batches is added to those of its message."""
     try:
-        check_stream(data, where)
+        check_stream(data, where, arrays)
         source = pa.BufferReader(data)
         with pa.ipc.open_stream(source, options=_READ) as stream:
-            check_schema(stream.schema, where)
             found = stream.read_next_batch() if batch else stream.read_all()
             more = batch and next(iter(stream), None) is not None
         found.validate(full=True)
@@ -51,18 +38,8 @@ def read(data: pa.Buffer, batch: bool, count: int, where: str) -> pa.RecordBatch
         raise WireError("something stands behind the rows", where, "one Arrow IPC stream")
     if not found.num_rows == count <= MOST_ROWS:
         raise WireError(f"{found.num_rows} rows came where {count} were announced", where, "as many")
+    checked(found)
     return found
-
-
-def check(rows: pa.RecordBatch | pa.Table, where: str) -> None:
-    """WireError for rows that `read` would refuse: offsets that lead astray, texts that are none, numbers beyond their type's range."""
-    check_schema(rows.schema, where)
-    try:
-        rows.validate(full=True)
-    except pa.ArrowException as error:
-        raise WireError(
-            f"rows that are not valid: {str(error)[:200]}", where, "what Arrow's own check takes"
-        ) from error
 
 
 def is_rows(value: Any) -> bool:

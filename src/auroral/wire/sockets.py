@@ -2,6 +2,9 @@
 
 Flight has no way to end a call from the server's side, and gRPC does not let go of a blocked write before the network does: with a peer
 that stands still, a thread would be stuck until it wakes. When the socket is shut down, both see a broken connection at once.
+
+Of all that the process has open, sockets alone are touched. Whoever closes a copy of a file's descriptor gives up every POSIX lock that the
+process has on the file: a database would be open to other processes in the middle of a transaction.
 """
 
 from __future__ import annotations
@@ -10,11 +13,15 @@ import ipaddress
 import os
 import re
 import socket
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from urllib.parse import unquote
 
 _PEER = re.compile(r"ipv[46]:\[?([0-9A-Fa-f:.]+)(?:%[^\]]*)?\]?:([0-9]+)")
+_LINUX = "/proc/self/fd"
+_OPEN = _LINUX if os.path.isdir(_LINUX) else "/dev/fd"
+"""What the process has open, by number."""
 Address = tuple[str, int]
 Ends = tuple[Address, Address]
 """Of a connection: here, and there."""
@@ -23,7 +30,7 @@ Ends = tuple[Address, Address]
 def grpc_address(peer: str) -> Address | None:
     """Of gRPC's text, `ipv4:127.0.0.1:4711` or `ipv6:%5B::1%5D:4711`."""
     found = _PEER.fullmatch(unquote(peer))
-    return None if found is None else (_plain(found[1]), int(found[2]))
+    return None if found is None else (plain(found[1]), int(found[2]))
 
 
 def sever(*, local: Address | int | None = None, remote: Address | int | None = None) -> int:
@@ -41,30 +48,18 @@ def sever_all(ends: Iterable[Ends]) -> int:
     return sum(sever(local=local, remote=remote) for local, remote in ends)
 
 
-def connections(remotes: Iterable[Address]) -> set[Ends]:
-    """Those of this process to any of these."""
+def connections(port: int) -> set[Ends]:
+    """Those of this process to this port, wherever."""
     found = set()
-    for remote in remotes:
-        for one in _connections(None, remote):
-            with one, suppress(OSError):
-                local = one.getsockname()
-                found.add(((_plain(local[0]), local[1]), remote))
+    for one in _connections(None, port):
+        with one, suppress(OSError):
+            (here, own), (there, other) = one.getsockname()[:2], one.getpeername()[:2]
+            found.add(((plain(here), own), (plain(there), other)))
     return found
 
 
-def addresses(host: str, port: int) -> set[Address]:
-    """All that a name stands for; none where nobody knows it."""
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError:
-        return set()
-    return {(_plain(str(address[0])), port) for *_, address in found}
-
-
 def _connections(local: Address | int | None, remote: Address | int | None) -> Iterator[socket.socket]:
-    # Linux has the first, other Unixes the second.
-    folder = "/proc/self/fd" if os.path.isdir("/proc/self/fd") else "/dev/fd"
-    for name in os.listdir(folder):
+    for name in os.listdir(_OPEN):
         if name.isdecimal() and (found := _duplicate(int(name))) is not None:
             try:
                 right = _matches(found.getsockname(), local) and _matches(found.getpeername(), remote)
@@ -78,7 +73,9 @@ def _connections(local: Address | int | None, remote: Address | int | None) -> I
 
 
 def _duplicate(number: int) -> socket.socket | None:
-    """A number may mean another file by the time it is looked at: what is looked at is a copy, which stays what it is."""
+    """A number may mean another socket by the time it is looked at: what is looked at is a copy, which stays what it is."""
+    if not _is_socket(number):
+        return None
     try:
         copy = os.dup(number)
     except OSError:
@@ -86,7 +83,7 @@ def _duplicate(number: int) -> socket.socket | None:
     try:
         found = socket.socket(fileno=copy)
     except OSError:
-        os.close(copy)
+        # Between the look and the copy it came to mean a file. That hardly ever happens, and a copy that is left open harms nobody.
         return None
     if found.family in (socket.AF_INET, socket.AF_INET6) and found.type == socket.SOCK_STREAM:
         return found
@@ -94,15 +91,26 @@ def _duplicate(number: int) -> socket.socket | None:
     return None
 
 
+def _is_socket(number: int) -> bool:
+    try:
+        if _OPEN == _LINUX:
+            # Unlike its state, the name of a file is known without asking the disk or the server that has it.
+            return os.readlink(f"{_OPEN}/{number}").startswith("socket:")
+        return stat.S_ISSOCK(os.fstat(number).st_mode)
+    except OSError:
+        return False
+
+
 def _matches(address: tuple[str, int], wanted: Address | int | None) -> bool:
     if wanted is None:
         return True
     if isinstance(wanted, int):
         return address[1] == wanted
-    return (_plain(address[0]), address[1]) == wanted
+    return (plain(address[0]), address[1]) == wanted
 
 
-def _plain(address: str) -> str:
+def plain(address: str) -> str:
+    """One text for each address, whatever the network that it was seen in calls it."""
     found = ipaddress.ip_address(address.partition("%")[0])
     mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
     return str(mapped or found)

@@ -56,7 +56,8 @@ class Transport(Protocol):
         """Can be reached from now on."""
 
     async def stop(self) -> None:
-        """Every connection ends; no thread and no port is left, and nothing is delivered any more."""
+        """Every connection ends; no thread and no port is left, and nothing is delivered any more. (A question to a name server cannot be
+        ended: its thread goes when it is answered, and does nothing with it.)"""
 
     def opened(self, core: str) -> None:
         """A core begins to live here, once more or for the first time."""
@@ -67,7 +68,8 @@ class Transport(Protocol):
     def send(self, sender: str, to: str, message: Message) -> None:
         """Never waits, and never fails because of the network. WireError for what can never be sent, whatever its reader would refuse: rows
         that are none, messages beyond the limits, a sender that does not live here. It is counted and logged, nothing of it is sent, and
-        no connection breaks."""
+        no connection breaks. Every value of rows is looked at, once however often they are sent: who makes large ones calls `measured`
+        (`measuring`) where there is time for it, and the loop is not kept by them."""
 
     def backlog(self, sender: str) -> Mapping[tuple[str, str], int]:
         """Bytes of stable rows that a core gave and that were not taken, by who is to get them and stream: a host that sees them grow slows

@@ -2,24 +2,27 @@
 
 Arrow's reader gives messages without looking into them. Their metadata is a flatbuffer, which it has verified by then; the few fields that
 matter are read here, as Arrow's Message.fbs and Schema.fbs have them.
+
+Types are those that streams have, and no others: each value has bytes of its own. Values of dictionaries, unions, views and run ends may all
+point at the same ones, and nulls need none: laid out, by a cast or for Spark, they take any memory.
 """
 
 from __future__ import annotations
 
 import struct
 import sys
+from dataclasses import dataclass
 from itertools import pairwise
 
 import pyarrow as pa
 
 from auroral.wire.errors import WireError
-from auroral.wire.limits import MOST_BATCHES, MOST_SCHEMA
+from auroral.wire.limits import MOST_ARRAYS, MOST_BATCHES, MOST_COLUMNS, MOST_NESTED, MOST_SCHEMA
 
 _VERSION, _HEADER = 0, 2
 _V5 = 4
 _ENDIANNESS = 0
 _BUFFERS, _COMPRESSION = 2, 3
-_DATA, _DELTA = 1, 2
 _NUMBERS = 4
 _NATIVE = 0 if sys.byteorder == "little" else 1
 _SIGNED, _UNSIGNED, _SHORT, _UNSIGNED_SHORT = (struct.Struct(kind) for kind in ("<i", "<I", "<h", "<H"))
@@ -46,10 +49,6 @@ class _Table:
         at = self.where(field)
         return 0 if at is None else int(_SHORT.unpack_from(self.data, at)[0])
 
-    def flag(self, field: int) -> bool:
-        at = self.where(field)
-        return at is not None and self.data[at] != 0
-
     def table(self, field: int) -> _Table | None:
         at = self.where(field)
         return None if at is None else _Table(self.data, _follow(self.data, at))
@@ -69,11 +68,39 @@ def _follow(data: memoryview, at: int) -> int:
     return at + int(_UNSIGNED.unpack_from(data, at)[0])
 
 
-def check_stream(data: pa.Buffer, where: str) -> None:
+_PLAIN = (
+    pa.types.is_boolean,
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_timestamp,
+    pa.types.is_date,
+)
+_ALLOWED = "booleans, numbers, decimals, texts, bytes, timestamps, dates, lists and structs of these"
+
+
+@dataclass(slots=True)
+class Arrays:
+    """Of one message: columns by batches, of all its rows. What tells of the columns counts as a batch."""
+
+    count: int = 0
+
+    def add(self, columns: int, batches: int, where: str) -> None:
+        if batches > MOST_BATCHES:
+            raise WireError(f"rows in more than {MOST_BATCHES} batches", where, "fewer", "combine chunks")
+        self.count += columns * (batches + 1)
+        if self.count > MOST_ARRAYS:
+            raise WireError(f"rows of more than {MOST_ARRAYS} columns by batches", where, "fewer", "combine chunks")
+
+
+def check_stream(data: pa.Buffer, where: str, arrays: Arrays) -> None:
     """WireError for what only a sender that means harm writes. What is no stream at all is left to the reader, which says so."""
+    columns = batches = 0
     for number, message in enumerate(pa.ipc.MessageReader.open_stream(pa.BufferReader(data))):
-        # The first is the schema.
-        check_batches(number, where)
         metadata = memoryview(message.metadata)
         # Of a batch, every column has numbers, but no name.
         check_metadata(len(metadata) if message.type == "schema" else len(metadata) // _NUMBERS, where)
@@ -81,16 +108,17 @@ def check_stream(data: pa.Buffer, where: str) -> None:
             _check(message.type, _Table(metadata, _follow(metadata, 0)), where)
         except (struct.error, IndexError) as error:
             raise WireError(f"metadata of rows end too soon: {error}", where, "an Arrow IPC stream") from error
+        if number == 0 and message.type == "schema":
+            columns = check_schema(pa.ipc.read_schema(message), where)
+        else:
+            batches += 1
+            Arrays(arrays.count).add(columns, batches, where)
+    arrays.add(columns, batches, where)
 
 
 def check_metadata(size: int, where: str) -> None:
     if size > MOST_SCHEMA:
         raise WireError(f"columns take {size} bytes to tell of", where, f"at most {MOST_SCHEMA}")
-
-
-def check_batches(count: int, where: str) -> None:
-    if count > MOST_BATCHES:
-        raise WireError(f"rows in more than {MOST_BATCHES} batches and dictionaries", where, "fewer", "combine chunks")
 
 
 def _check(kind: str, message: _Table, where: str) -> None:
@@ -102,47 +130,35 @@ def _check(kind: str, message: _Table, where: str) -> None:
             if header.short(_ENDIANNESS) != _NATIVE:
                 # It would be turned around, each column into memory of its own.
                 raise WireError("rows of another order of bytes", where, sys.byteorder)
-        case "dictionary":
-            if header.flag(_DELTA):
-                # Each of many would be put together with all before it, once more.
-                raise WireError("a dictionary in parts", where, "whole ones")
-            _check_body(header.table(_DATA), where)
         case "record batch":
             _check_body(header, where)
         case _:
-            raise WireError(f"a {kind[:40]} among the rows", where, "schema, dictionaries, batches")
+            raise WireError(f"a {kind[:40]} among the rows", where, "schema, batches")
 
 
-def _check_body(batch: _Table | None, where: str) -> None:
-    if batch is None:
-        raise WireError("a dictionary without values", where, "whole ones")
+def _check_body(batch: _Table, where: str) -> None:
     if batch.where(_COMPRESSION) is not None:
         raise WireError("compressed rows", where, "rows as they are: their size is limited, what they unfold to is not")
     if any(before[1] > after[0] for before, after in pairwise(batch.spans(_BUFFERS))):
         raise WireError("columns that share their bytes", where, "one behind the other")
 
 
-def check_schema(schema: pa.Schema, where: str) -> None:
-    """Types whose values may all point at the same bytes: to look at each takes any time, to lay them out any memory."""
+def check_schema(schema: pa.Schema, where: str) -> int:
+    """Gives the columns, with all that is in them."""
+    if not schema.names:
+        raise WireError("rows without columns", where, "one or more")
+    columns = sum(_columns(field.type, f"{where}, column {field.name[:60]!r}") for field in schema)
+    if columns > MOST_COLUMNS:
+        raise WireError(f"rows of {columns} columns, with all that is in them", where, f"at most {MOST_COLUMNS}")
     check_metadata(schema.serialize().size, where)
-    for field in schema:
-        _check_type(field.type, f"{where}, column {field.name[:60]!r}")
+    return columns
 
 
-def _check_type(type: pa.DataType, where: str) -> None:
-    if isinstance(type, pa.BaseExtensionType):
-        _check_type(type.storage_type, where)
-        return
-    refused = (
-        pa.types.is_string_view,
-        pa.types.is_binary_view,
-        pa.types.is_list_view,
-        pa.types.is_large_list_view,
-        pa.types.is_run_end_encoded,
-    )
-    if any(refuses(type) for refuses in refused):
-        raise WireError(f"rows of type {str(type)[:60]}", where, "types whose values have bytes of their own")
-    if pa.types.is_dictionary(type):
-        _check_type(type.value_type, where)
-    for number in range(type.num_fields):
-        _check_type(type.field(number).type, where)
+def _columns(type: pa.DataType, where: str, nested: int = 0) -> int:
+    if any(is_plain(type) for is_plain in _PLAIN):
+        return 1
+    if not (pa.types.is_list(type) or (pa.types.is_struct(type) and type.num_fields)):
+        raise WireError(f"rows of type {str(type)[:60]}", where, _ALLOWED)
+    if nested == MOST_NESTED:
+        raise WireError("lists and structs in one another", where, f"at most {MOST_NESTED} deep")
+    return 1 + sum(_columns(type.field(number).type, where, nested + 1) for number in range(type.num_fields))

@@ -25,7 +25,8 @@ import pyarrow as pa
 from auroral.dpc.values import Content
 from auroral.model.errors import AuroralError, Place, Problem
 from auroral.wire import rows as arrow
-from auroral.wire.unfolding import check_batches
+from auroral.wire.measuring import measured, write
+from auroral.wire.unfolding import Arrays
 
 FORMAT = 1
 _HEAD_MAGIC, _MAGIC = b"AuroCore", b"\xa7AuC"
@@ -204,10 +205,10 @@ def _json(header: list[object]) -> bytes:
 def _arrow_bytes(content: Content) -> memoryview:
     if not arrow.is_rows(content.rows) or content.rows.num_rows != content.count:
         raise TypeError(f"{content} has a {type(content.rows).__name__}, not as many rows of an Arrow table, or bytes")
-    arrow.check(content.rows, "content")
+    takes = measured(content.rows)
+    Arrays().add(takes.columns, takes.batches, "content")
     sink = pa.BufferOutputStream()
-    written = arrow.write(content.rows, sink)
-    check_batches(written.num_record_batches + written.num_dictionary_batches, "content")
+    write(content.rows, sink)
     return memoryview(sink.getvalue())
 
 
@@ -227,5 +228,5 @@ def unpacked(header: bytes, rows: pa.Buffer, path: Path) -> tuple[Content | None
         case "bytes":
             found = rows.to_pybytes()
         case _:
-            found = arrow.read(rows, form == "batch", count, str(path))
+            found = arrow.read(rows, form == "batch", count, str(path), Arrays())
     return Content(hash, count, found), usually_at or 0.0
