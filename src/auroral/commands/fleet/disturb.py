@@ -1,4 +1,4 @@
-"""`auroral kill`, `cut`, `heal`, `pause` and `resume`: failures of a deployment, made on purpose."""
+"""`auroral kill`, `auroral cut`, `auroral heal`, `auroral pause` and `auroral resume`: failures of a deployment, made on purpose."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _command(
     said: str,
     more: Callable[[ArgumentParser], None] | None = None,
 ) -> Any:
-    """A module in all but its file."""
+    """A command in the form that modules of commands have."""
 
     def configure(parser: ArgumentParser) -> None:
         for place in places:
@@ -37,7 +37,12 @@ def _command(
         return FINE
 
     return SimpleNamespace(
-        NAME=name, SUMMARY=summary, EXAMPLE=f"  {example} --folder runs/live", configure=configure, run=run
+        __doc__=__doc__,
+        NAME=name,
+        SUMMARY=summary,
+        EXAMPLE=f"  {example} --folder runs/live",
+        configure=configure,
+        run=run,
     )
 
 

@@ -21,7 +21,7 @@ SUMMARY = "start the processes of a deployment on this machine: sources, nodes w
 EXAMPLE = """\
   auroral up deploy.xml --diagram netmon.py --folder runs/live
   auroral up --diagram netmon.py --replicas 2 --input packets=packets.csv@1x
-  auroral up --folder runs/live          (start again what is not running)"""
+  auroral up --folder runs/live"""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -63,7 +63,7 @@ def run(args: Namespace) -> int:
         if not args.json:
             say(f"{text} ...", sys.stderr)
 
-    fleet.up(progress)
+    fleet = fleet.up(progress)
     status = fleet.status()
     lines = {name: found["lines"] for name, found in status.items() if found and found.get("lines")}
     if args.json:

@@ -1,4 +1,4 @@
-"""`auroral why`, `events` and `tail`: what happens in a deployment, and why."""
+"""`auroral why`, `auroral events` and `auroral tail`: what happens in a deployment, and why."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ def _run_why(args: Namespace) -> int:
 
 
 why = SimpleNamespace(
+    __doc__=__doc__,
     NAME="why",
     SUMMARY="tell the story of a stream: its state and since when, what it misses, whom it is read from",
     EXAMPLE="  auroral why alerts --folder runs/live",
@@ -71,6 +72,7 @@ def _run_events(args: Namespace) -> int:
 
 
 events = SimpleNamespace(
+    __doc__=__doc__,
     NAME="events",
     SUMMARY="list what happened in a deployment: starts, changes of state, cuts, what was left out or came too late",
     EXAMPLE="  auroral events --folder runs/live\n  auroral events --folder runs/live --json",
@@ -116,6 +118,7 @@ def _time(at: float) -> str:
 
 
 tail = SimpleNamespace(
+    __doc__=__doc__,
     NAME="tail",
     SUMMARY="follow what the client is given of an output: stable, tentative, corrected and confirmed buckets",
     EXAMPLE="  auroral tail alerts --folder runs/live",

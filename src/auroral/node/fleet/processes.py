@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,7 +91,7 @@ class Fleet:
     def _start(self, name: str) -> subprocess.Popen[bytes]:
         self.file(name).unlink(missing_ok=True)
         with self.log(name).open("ab") as log:
-            return subprocess.Popen(
+            started = subprocess.Popen(
                 [sys.executable, "-m", "auroral.node.fleet.process", str(self.deployed.folder), name],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -100,6 +99,8 @@ class Fleet:
                 # Ctrl-C is for who watches, and must not end what is watched.
                 start_new_session=True,
             )
+        _CHILDREN[started.pid] = started
+        return started
 
     def _is_ready(self, name: str, pid: int) -> bool:
         said = known(self.file(name))
@@ -185,10 +186,15 @@ class Fleet:
         self.ask(other, do, peer=one, **there)
 
 
+_CHILDREN: dict[int, subprocess.Popen[bytes]] = {}
+"""Started here, and not yet known to have ended. They outlive this process."""
+
+
 def _reap(pid: int) -> None:
     """Where it is a child of this process: it would be a zombie for as long as this one lives."""
-    with suppress(ChildProcessError):
-        os.waitpid(pid, os.WNOHANG)
+    child = _CHILDREN.get(pid)
+    if child is not None and child.poll() is not None:
+        del _CHILDREN[pid]
 
 
 def free_ports(count: int) -> list[int]:
