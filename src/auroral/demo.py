@@ -1,7 +1,7 @@
 """The demonstration: records of three sites, on two queries with two replicas each, that lose an input and a node and recover.
 
-The diagram is in `netmon`. Records of three sites are merged; of each source, the connections and the distinct ports over
-a sliding window are counted; a host that exceeds both thresholds is an alert.
+Records are merged; of each source, the connections and the distinct ports over a sliding window are counted; a host that exceeds both
+thresholds is an alert.
 """
 
 from __future__ import annotations
@@ -17,11 +17,23 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import auroral
 from auroral.model.deployment import LOCAL_HOST, endpoint
-from auroral.netmon import SITES, netmon
 from auroral.node.fleet.deployed import Deployed
 from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet, free_ports
+
+SITES = ("oslo", "bern", "lima")
+RECORD = "ts timestamp, src string(15), dst string(15), port int"
+
+scans = auroral.diagram("scans", bucket="1s")
+oslo, bern, lima = (scans.input(site, RECORD, stime="ts") for site in SITES)
+with scans.query("merge"):
+    connections = oslo.union("connections", bern, lima)
+with scans.query("watch"):
+    counts = {"connections": "count()", "ports": "count_distinct(port)"}
+    hosts = connections.aggregate("hosts", counts, window="4s", advance="1s", by=["src"])
+    hosts.filter("alerts", "connections > 20 and ports > 10").output(availability="5s")
 
 RATE = 100
 """Ordinary connections a second at each site."""
@@ -55,7 +67,7 @@ def deploy(folder: Path, master: str = "local[2]") -> Deployed:
         nodes = "".join(f'<node endpoint="{LOCAL_HOST}:{next(ports)}"/>' for _ in range(2))
         return f'<replica_set name="{query}" query="{query}">{nodes}</replica_set>'
 
-    return prepare(folder, netmon.check(), f"<deploy>{replicas('merge')}{replicas('watch')}</deploy>", master=master)
+    return prepare(folder, scans.check(), f"<deploy>{replicas('merge')}{replicas('watch')}</deploy>", master=master)
 
 
 def traffic(random: Random, count: int, low: int, high: int) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@
     auroral run examples/netmon.py --input oslo=examples/oslo.csv --input bern=examples/bern.csv \
         --input lima=examples/lima.csv --output alerts=alerts.jsonl
 
-It is the reference query of the Borealis thesis, and what `auroral demo` runs.
+It is the reference query of the Borealis thesis.
 """
 
 import auroral
@@ -14,21 +14,19 @@ RECORD = "ts timestamp, src string(15), dst string(15), port int"
 
 netmon = auroral.diagram("netmon", bucket="1s")
 oslo, bern, lima = (netmon.input(site, RECORD, stime="ts") for site in SITES)
+connections = oslo.union("connections", bern, lima)
 
-with netmon.query("merge"):
-    connections = oslo.union("connections", bern, lima)
+busy = connections.aggregate("per source", {"connections": "count()"}, window="4s", advance="1s", by=["src"]).filter(
+    "busy", "connections > 20"
+)
+scanning = connections.aggregate(
+    "ports", {"ports": "count_distinct(port)"}, window="4s", advance="1s", by=["src"]
+).filter("scanning", "ports > 10")
 
-with netmon.query("watch"):
-    busy = connections.aggregate(
-        "per source", {"connections": "count()"}, window="4s", advance="1s", by=["src"]
-    ).filter("busy", "connections > 20")
-    scanning = connections.aggregate(
-        "ports", {"ports": "count_distinct(port)"}, window="4s", advance="1s", by=["src"]
-    ).filter("scanning", "ports > 10")
-    busy.join(
-        "alerts",
-        scanning,
-        on="left.src = right.src",
-        within="500ms",
-        columns={"src": "left.src", "connections": "left.connections", "ports": "right.ports"},
-    ).output(availability="5s")
+busy.join(
+    "alerts",
+    scanning,
+    on="left.src = right.src",
+    within="500ms",
+    columns={"src": "left.src", "connections": "left.connections", "ports": "right.ports"},
+).output(availability="3s")

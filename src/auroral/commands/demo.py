@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import time
@@ -41,6 +42,8 @@ def run(args: Namespace) -> int:
     from auroral.node.fleet.processes import Fleet
 
     must_have_java(None)
+    # A Java that lives for a minute and a half does not live to see its own optimisations.
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1")
     if not args.json:
         say(INTRODUCTION)
     with tempfile.TemporaryDirectory(prefix="auroral-demo-", ignore_cleanup_errors=True) as scratch, noted() as asked:

@@ -121,6 +121,11 @@ class RunFolder:
         return self.path / "outputs" / (_file_name(stream) + ".parquet")
 
     @property
+    def deployed(self) -> bool:
+        """Whether several processes run it: then the counts of boxes are with the nodes, and the account stays empty."""
+        return (self.path / "deployment.json").exists()
+
+    @property
     def account(self) -> Path:
         return self.path / "ledger.json"
 

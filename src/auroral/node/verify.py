@@ -86,6 +86,8 @@ def _compared(run: Standing, stretch: Stretch, inputs: dict[str, InputSums], bat
         what = "all inputs: rows evaluated = logged below the frontier"
         ledger += [LedgerLine(what, account.rows_in, used)]
         ledger += _count_lines(account.counts, batch.counts, earlier.counts if earlier else {})
+    elif run.folder.deployed:
+        notes.append("several nodes ran it: the counts of rows that boxes left out are with them, and not compared")
     elif batch is not None:
         notes.append(
             "the run was cut off between an output and its counts: the counts of boxes are compared once it is resumed"
@@ -94,7 +96,7 @@ def _compared(run: Standing, stretch: Stretch, inputs: dict[str, InputSums], bat
         _output(output.stream, checked.streams[output.stream].schema, run, earlier, batch, ledger)
         for output in checked.diagram.outputs
     )
-    if not account.finished:
+    if not account.finished and not run.folder.deployed:
         notes.append("the run has not finished: rows at and behind the frontiers are not compared")
     since, rests_on = (earlier.until, earlier.rests_on) if earlier else (None, None)
     return Report(str(run.folder.path), outputs, tuple(ledger), tuple(notes), since, rests_on)

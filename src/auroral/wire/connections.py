@@ -149,7 +149,9 @@ class Connections(Transport):
             # The peer's own call is on its way: what waits goes over that one.
             self._call_again(peer)
             return
-        _log.info("%s does not reach %s: %s", self.node, peer.name, reason)
+        # The first of many, and now and then: who is away for days fills no disk with it.
+        often = logging.INFO if peer.failures == 0 or peer.failures % 600 == 0 else logging.DEBUG
+        _log.log(often, "%s does not reach %s: %s", self.node, peer.name, reason)
         self._not_connected(peer, reason)
 
     def _not_connected(self, peer: Peer, reason: str) -> None:

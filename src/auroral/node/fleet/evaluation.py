@@ -8,8 +8,10 @@ keeps, nor the other way round, and both go on from bucket to bucket at the same
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import shutil
+import time
 from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,6 +34,8 @@ from auroral.node.fleet.host import JobCancelled
 
 Session: TypeAlias = Any
 """A SparkSession. Only the engine may import pyspark, so that it has no name here."""
+WARM, WARM_WITHIN = 0.15, 8.0
+"""Seconds: a job of a JVM that is warm takes less than the first, and warming up takes no longer than the second."""
 MOST_LINES = 4
 """Engines that are kept for sets of outputs that go on together. Usually all do."""
 
@@ -95,15 +99,20 @@ class Evaluation:
     def interval(self) -> int:
         return self.fragment.checked.diagram.bucket
 
-    def warm_up(self, jobs: int = 3) -> None:
-        """Evaluates buckets without rows, so that the first one with rows takes no longer than others."""
-        empty = {stream: {b: Content(0, 0) for b in range(jobs)} for stream in self.fragment.inputs}
+    def warm_up(self, within: float = WARM_WITHIN) -> None:
+        """Evaluates buckets without rows, until they take no longer than they usually do or it took so many seconds: so that the first ones
+        with rows do not either."""
+        folds = [stream for stream, spec in self.specs.items() if spec.folds]
+        began = time.monotonic()
         for tentative in (False, True):
-            states = {stream: Snapshot(0, None) for stream, spec in self.specs.items() if spec.folds}
-            for bucket in range(jobs):
-                asked = Evaluate(0, tuple(self.specs), bucket, bucket + 1, empty, tentative, 0, states)
-                found = self.run(asked)
-                states = {stream: Snapshot(bucket + 1, state) for stream, state in found.states.items()}
+            states = {stream: Snapshot(0, None) for stream in folds}
+            took, bucket = math.inf, 0
+            while took > WARM and (bucket == 0 or time.monotonic() - began < within):
+                empty = {stream: {b: Content(0, 0) for b in range(bucket + 1)} for stream in self.fragment.inputs}
+                before = time.monotonic()
+                found = self.run(Evaluate(0, tuple(self.specs), bucket, bucket + 1, empty, tentative, 0, states))
+                took, bucket = time.monotonic() - before, bucket + 1
+                states = {stream: Snapshot(bucket, state) for stream, state in found.states.items()}
             for line in self._lines[tentative].values():
                 line.end = -1
         self.left_out.clear()

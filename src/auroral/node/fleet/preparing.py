@@ -17,7 +17,6 @@ from auroral.node.fleet.processes import free_ports
 from auroral.node.fleet.roles import LINES
 from auroral.node.runfolder import RunFolder
 
-PING_EVERY = 0.1
 USUAL_JOB = 0.3
 """Seconds that a job of one bucket may take on a machine that is shared, for judging a bound before anything was measured."""
 
@@ -49,7 +48,7 @@ def prepare(
     endpoints = {name: str(where) for name, where in fragments.endpoints.items()}
     endpoints |= {name: next(free) for name in places}
     given |= {stream: LINES + next(free) for stream in unfed}
-    agreed = Agreed(chosen, PING_EVERY, None, replicas, endpoints, given, master)
+    agreed = Agreed(chosen, _ping_every(checked), None, replicas, endpoints, given, master)
     # With outputs of its own only: what the client is given stable.
     with RunFolder.claim(folder, checked, given, {}, flush=False) as made:
         if made.resumed:
@@ -86,10 +85,16 @@ def _inputs_must_be(checked: Checked, fragments: Fragments, given: Mapping[str, 
             check_input(source, how)
 
 
+def _ping_every(checked: Checked) -> float:
+    """Four times in a bucket: silence for less than two buckets is no failure. But more than ten times a second would be work for its own
+    sake, and rarer than four times would make a change of replica slow."""
+    return min(0.25, max(0.1, checked.diagram.bucket / 4e6))
+
+
 def _bound(checked: Checked, fragments: Fragments, asked: float | None) -> float:
     said = [output.availability for output in checked.diagram.outputs if output.availability is not None]
     bound = asked if asked is not None else min(said) / 1e6 if said else float("inf")
-    times = Settings(bucket=checked.diagram.bucket / 1e6, bound=float("inf"), ping_every=PING_EVERY)
+    times = Settings(bucket=checked.diagram.bucket / 1e6, bound=float("inf"), ping_every=_ping_every(checked))
     least = round(times.detection + times.failover + len(fragments.all) * (USUAL_JOB + times.hop) + 0.5, 1)
     if bound <= least:
         raise DeploymentError(

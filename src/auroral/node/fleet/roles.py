@@ -177,7 +177,8 @@ class NodeProcess(Process):
         ordered = {stream for reader in fragments.all for stream in needs_order(reader.checked)}
         cache = self.deployed.folder / "nodes" / self.name / core / "cache"
         found = Evaluation(self.session, fragment, 0, cache, frozenset(ordered).intersection(fragment.streams))
-        found.warm_up()
+        # One that comes back finds Spark warm, and the others need it.
+        found.warm_up(*(() if self.deployed.agreed.first is None else (0.0,)))
         return found
 
     async def begin(self) -> None:
