@@ -53,7 +53,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("Spark was started")
 
-    for command in ("run", "batch", "verify", "demo"):
+    for command in ("run", "batch", "verify"):
         monkeypatch.setattr(f"auroral.commands.{command}.session_for", refuse)
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from auroral.demo import SCANNER, STEPS
 from cli.conftest import EXAMPLES, PROGRAM, Call
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("interpreted")]
@@ -153,12 +154,18 @@ def until(stream: TextIO, pattern: str) -> None:
 
 
 def test_demo(process: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That answers come within X is for a machine that has nothing else to do: all else holds on any."""
     (tmp_path / "temporary").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
-    ended = process("demo", "--seconds", "5")
-    assert ended.code == 0, ended.err
-    assert "verified: the run's stable output equals one batch run" in ended.out
-    assert "alert: 10.66.6.6" in ended.out
+    ended = process("demo", "--seconds", "30", "--json")
+    said = [json.loads(line) for line in ended.out.splitlines()]
+    end = said[-1]
+    assert end["event"] == "end" and end["verify"]["ok"], ended.err
+    late, *others = end["judged"]
+    assert [one["what"] for one in others if not one["holds"]] == []
+    assert ended.code == (0 if late["holds"] else 1)
+    assert [one["text"] for one in said if one["event"] == "note"][:4] == [text for _, _, text in STEPS]
+    assert any(SCANNER in str(one["new"]) for one in said if one["event"] == "status")
     assert list((tmp_path / "temporary").glob("auroral-*")) == []
 
 
