@@ -10,6 +10,7 @@ from auroral.commands.diagrams import load_deployment, load_one
 from auroral.commands.fleet.common import add_folder, fleet_of
 from auroral.commands.options import add_json, add_master, parse_length, parse_output, parse_stime
 from auroral.commands.terminal import FINE, WrongUse, say, say_json
+from auroral.engine.session import DEFAULT_MASTER
 from auroral.loading import file_bytes
 from auroral.model.checking import check
 from auroral.node.fleet.deployed import Deployed
@@ -79,6 +80,11 @@ def run(args: Namespace) -> int:
 def _new(args: Namespace) -> Deployed:
     if args.replicas < 1 or args.replicas > 26:
         raise WrongUse(f"--replicas: {args.replicas}; allowed: 1 to 26")
+    if (args.master or "").startswith("sc://"):
+        raise WrongUse(
+            f"--master {args.master}: the nodes of a deployment share one Spark, which a Spark Connect server does not let them\n"
+            "    allowed: local[N] or spark://host:port"
+        )
     checked = check(load_one(args.diagram, args.stime, args.name, "--name {name}").diagram)
     text = None
     if args.deployment is not None:
@@ -87,5 +93,11 @@ def _new(args: Namespace) -> Deployed:
     bound = None if args.bound is None else args.bound / 1e6
     folder = Path(args.folder).absolute()
     return prepare(
-        folder, checked, text, bound=bound, replicas=args.replicas, inputs=dict(args.input), master=args.master
+        folder,
+        checked,
+        text,
+        bound=bound,
+        replicas=args.replicas,
+        inputs=dict(args.input),
+        master=args.master or DEFAULT_MASTER,
     )
