@@ -95,6 +95,14 @@ class Source:
                 self._stamper.end_of_input()
                 self.log.mark(self._stamper.state, ended=True)
 
+    def go_on(self, boundary: int) -> None:
+        """For an input that has ended, of which others still want to know that nothing comes: up to this boundary nothing did."""
+        with self._lock:
+            state = self._stamper.state
+            if not self._closed and self.state.ended and (state.boundary is None or boundary > state.boundary):
+                self._stamper.state = replace(state, boundary=boundary)
+                self.log.mark(self._stamper.state, ended=True)
+
     def nothing_taken(self) -> str | None:
         """What to say where the input has ended, and every single row of it was left out."""
         state, stream = self.state, self.input.stream

@@ -31,6 +31,7 @@ from auroral.engine.session import cancel_job_group, set_job_group
 from auroral.engine.sqltext import SEQ, STIME
 from auroral.node.fleet.contents import by_bucket, content_of, numbered, state_content, states_in
 from auroral.node.fleet.host import JobCancelled
+from auroral.wire.measuring import measured
 
 Session: TypeAlias = Any
 """A SparkSession. Only the engine may import pyspark, so that it has no name here."""
@@ -207,6 +208,9 @@ class Evaluation:
         # In the order that the key gave them, which the reader does not need.
         rows = rows.select([STIME, *self.fragment.checked.streams[stream].schema.names])
         cut = by_bucket(rows, self.first + asked.begin, self.first + asked.end, self.interval)
+        for one in cut:
+            # Here, in a thread: whoever sends it would do so in the event loop.
+            measured(one)
         return tuple(map(content_of, cut))
 
     def _stime(self, bucket: int) -> int:

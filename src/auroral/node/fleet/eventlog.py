@@ -17,7 +17,7 @@ class EventLog:
         self._opened = file.open("a", buffering=1)
 
     def note(self, event: str, **more: Any) -> None:
-        said = {"at": round(self.clock.now(), 3), "process": self.process, "event": event, **more}
+        said = {"at": round(self.clock.now(), 6), "process": self.process, "event": event, **more}
         self._opened.write(json.dumps(said, ensure_ascii=False) + "\n")
 
     def close(self) -> None:

@@ -26,6 +26,8 @@ class SourceProxy:
         self.host, self.core, self.source, self.bucket, self.first = host, core, source, bucket, first
         self._notes = Notes(source.log.folder)
         self._turn = asyncio.Lock()
+        self._ended_at: int | None = None
+        """The clock at stime zero, for an input that has ended."""
         self.silent = False
         """Whether nothing is given, as if what brings rows had failed: they are logged, and given later."""
         source.begin(first * bucket)
@@ -58,7 +60,7 @@ class SourceProxy:
         """Let the boundary follow the clock, where the input says so; then give what is closed."""
         async with self._turn:
             if self.source.room.is_set() and not self.silent:
-                await asyncio.to_thread(self.source.advance, now_us)
+                await asyncio.to_thread(self._follow, now_us)
             end = self._boundary
             if end > self.closed and not self.silent:
                 begin, self.closed = self.closed, end
@@ -66,6 +68,17 @@ class SourceProxy:
                 self._notes.close(begin, end, self.host.clock.now())
                 for bucket, content in enumerate(contents, begin):
                     self.host.tell(self.core, Logged(bucket, content, True))
+
+    def _follow(self, now_us: int) -> None:
+        """The clock, where the input says so, and also at its end: whoever waits for it is told that nothing comes, at the pace at which
+        something would have."""
+        if not self.source.state.ended:
+            self.source.advance(now_us)
+            return
+        boundary = self.source.state.boundary or self.first * self.bucket
+        if self._ended_at is None:
+            self._ended_at = now_us - boundary
+        self.source.go_on((now_us - self._ended_at) // self.bucket * self.bucket)
 
     @property
     def _boundary(self) -> int:
