@@ -60,17 +60,13 @@ class Fleet:
         """Starts what is not running; gives all that run. A new deployment begins when all are ready, with the bucket that begins next."""
         missing = [name for name in self.deployed.processes if not self.lives(name)]
         if SPARK in missing:
-            if others := [name for name in self.deployed.nodes if self.lives(name)]:
-                # They are attached to a Spark that is gone.
-                for name in others:
-                    self.end(name)
-                missing += others
-            progress("starting Spark")
-            self.start([SPARK])
-        rest = [name for name in missing if name != SPARK]
-        if rest:
-            progress(f"starting {', '.join(rest)}")
-            self.start(rest)
+            # They are attached to a Spark that is gone.
+            for name in [name for name in self.deployed.nodes if self.lives(name)]:
+                self.end(name)
+                missing.append(name)
+        if missing:
+            progress(f"starting {', '.join(missing)}")
+            self.start(missing)
         deployed = self.deployed
         if deployed.agreed.first is None:
             deployed = deployed.begin(time.time_ns() // 1000 // deployed.checked.diagram.bucket + 1)

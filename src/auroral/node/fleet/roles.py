@@ -7,6 +7,7 @@ import importlib.metadata
 import json
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -23,12 +24,12 @@ from auroral.dpc.versions import NO_CHANGE
 from auroral.dpc.why import why
 from auroral.engine.compile import needs_order
 from auroral.engine.session import start_session
-from auroral.engine.shared import attached, gateway_of
+from auroral.engine.shared import Gateway, attached, gateway_of
 from auroral.model.deployment import endpoint
 from auroral.model.errors import AuroralError
 from auroral.node.feeds import Feed, make_feed, wall_clock
 from auroral.node.fleet.clientproxy import ClientStore
-from auroral.node.fleet.deployed import SPARK, Deployed, gateway
+from auroral.node.fleet.deployed import SPARK, Deployed, DeploymentError, gateway
 from auroral.node.fleet.evaluation import Evaluation
 from auroral.node.fleet.lineinput import LineInput
 from auroral.node.fleet.process import Process
@@ -40,6 +41,8 @@ from auroral.node.store.corestore import CoreStore
 _log = logging.getLogger(__name__)
 LINES = "tcp:"
 """How an input is written whose rows come as lines over TCP."""
+SPARK_WITHIN = 120.0
+"""Seconds for which a node waits for the Spark that is to be started beside it."""
 _TICKS = 10
 """Looks at the clock in a bucket."""
 _SHOWN = 500
@@ -164,12 +167,23 @@ class NodeProcess(Process):
     async def prepare(self) -> None:
         deployed = self.deployed
         self.doing |= {"why": self._why}
-        self.session = await asyncio.to_thread(attached, gateway(deployed.folder))
+        self.session = await asyncio.to_thread(attached, await self._gateway())
         layout = deployed.assembly.layout
         self.replicas = [c for members in layout.members.values() for c in members if node_of(c) == self.name]
         self.evaluations = {core: await asyncio.to_thread(self._evaluation, core) for core in self.replicas}
         self._states: dict[tuple[str, str], str] = {}
         self.host.observed.append(self._observed)
+
+    async def _gateway(self) -> Gateway:
+        """Of Spark, which may just be starting."""
+        until = time.monotonic() + SPARK_WITHIN
+        while True:
+            try:
+                return gateway(self.deployed.folder)
+            except DeploymentError:
+                if time.monotonic() > until or self.ended.is_set():
+                    raise
+                await asyncio.sleep(0.1)
 
     def _evaluation(self, core: str) -> Evaluation:
         fragments = self.deployed.fragments
