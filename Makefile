@@ -13,7 +13,7 @@ ARGS ?=
 # Files of tests in two processes, each with one Spark; `make test ARGS="-n 0"` uses one, as a debugger needs it.
 SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo test test-fast check bench docs lock setup clean
+.PHONY: help demo test test-fast test-faults check bench docs lock setup clean
 
 help: ## list the targets
 	@echo "Auroral: make TARGET [ARGS=...]"
@@ -28,6 +28,9 @@ test: $(READY) ## run all tests (needs minutes: many use a real Spark)
 
 test-fast: $(READY) ## run the quick tests: no Spark, nothing killed, fewer random examples (seconds)
 	@$(BIN)/python -m pytest -m 'not spark and not slow' --hypothesis-profile=fast $(ARGS)
+
+test-faults: $(READY) ## kill, stop, cut off and damage real processes at random; minutes (ARGS="--seeds 0..9")
+	@$(BIN)/python -m pytest faults -q -s $(ARGS)
 
 check: $(READY) ## lint, formatting, types
 	@$(BIN)/ruff check .

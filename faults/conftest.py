@@ -1,0 +1,31 @@
+"""One Spark for the proofs of all runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    from auroral.engine.session import start_session
+
+    session = start_session()
+    yield session
+    session.stop()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--seeds", default="0..4", help="random schedules, as in 0..4")
+    parser.addoption("--seconds", type=float, default=40.0, help="how long things fail in a random schedule")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "seed" in metafunc.fixturenames:
+        first, _, last = str(metafunc.config.getoption("--seeds")).partition("..")
+        metafunc.parametrize("seed", range(int(first), int(last or first) + 1))

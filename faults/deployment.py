@@ -1,0 +1,157 @@
+"""A deployment under load for the fault suite: fed over TCP by senders that go on where they were, and judged at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import auroral
+from auroral.model.builder import DiagramBuilder
+from auroral.model.deployment import endpoint
+from auroral.node.fleet.control import NoAnswer, alive
+from auroral.node.fleet.preparing import prepare
+from auroral.node.fleet.processes import Fleet, free_ports
+from auroral.node.verify import verify_folder
+
+SITES = ("east", "west", "north")
+PATIENT = 180.0
+"""Seconds that anything may take on a machine that has other things to do."""
+ROWS, EVERY = 10, 0.1
+
+
+def watched() -> DiagramBuilder:
+    """Three sites, merged on one replica set, counted on another."""
+    d = auroral.diagram("watched", bucket="1s")
+    east, west, north = (d.input(name, "host string, n int") for name in SITES)
+    with d.query("merge"):
+        high = east.union("all", west, north).filter("high", "n > 2")
+    with d.query("count"):
+        sums = {"rows": "count()", "total": "sum(n)", "last": "lastval(n)"}
+        high.aggregate("sums", sums, window="3s", advance="1s", by=["host"]).output(availability="10s")
+    return d
+
+
+class Senders:
+    """Rows to all sites. One whose source is away goes on with the first row that was not logged when it is back."""
+
+    def __init__(self, fleet: Fleet):
+        self.fleet, self.stop = fleet, threading.Event()
+        self.sent = dict.fromkeys(SITES, 0)
+        self._threads = [threading.Thread(target=self._send, args=(name,), daemon=True) for name in SITES]
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        self.stop.set()
+        for thread in self._threads:
+            thread.join(10)
+
+    def _send(self, name: str) -> None:
+        at = endpoint(self.fleet.deployed.agreed.inputs[name].removeprefix("tcp:"))
+        while not self.stop.is_set():
+            try:
+                with socket.create_connection((at.host, at.port), 5) as connection:
+                    connection.settimeout(5)
+                    with connection.makefile("rb") as answers:
+                        self._rows(name, connection, answers)
+            except (OSError, ValueError):
+                # Killed, stopped, or just starting.
+                self.stop.wait(0.2)
+
+    def _rows(self, name: str, connection: socket.socket, answers: Any) -> None:
+        logged = int(json.loads(answers.readline())["rows"])
+        while not self.stop.wait(EVERY):
+            numbers = [random.Random(f"{name} {logged + i}").randrange(10) for i in range(ROWS)]
+            connection.sendall(b"".join(json.dumps({"host": f"h{n % 4}", "n": n}).encode() + b"\n" for n in numbers))
+            wanted = logged + ROWS
+            while logged < wanted:
+                logged = int(json.loads(answers.readline())["rows"])
+            self.sent[name] = logged
+
+
+@contextmanager
+def deployed(folder: Path) -> Iterator[Fleet]:
+    ports = iter(free_ports(4))
+
+    def replicas(query: str) -> str:
+        nodes = "".join(f'<node endpoint="127.0.0.1:{next(ports)}"/>' for _ in range(2))
+        return f'<replica_set name="{query}" query="{query}">{nodes}</replica_set>'
+
+    text = f"<deploy>{replicas('merge')}{replicas('count')}</deploy>"
+    fleet = Fleet(prepare(folder, watched().check(), text))
+    try:
+        yield fleet.up(lambda _: None)
+    finally:
+        for name in fleet.deployed.processes:
+            if fleet.lives(name):
+                os.kill(fleet.pid(name), signal.SIGCONT)
+        fleet.down(lambda _: None)
+
+
+def until(what: str, found: Callable[[], Any]) -> Any:
+    end = time.monotonic() + PATIENT
+    while not (it := found()):
+        assert time.monotonic() < end, f"not within {PATIENT:g} s: {what}"
+        time.sleep(0.2)
+    return it
+
+
+def client(fleet: Fleet) -> dict[str, Any]:
+    return fleet.status()["client"] or {"counts": {"tentative": 0}, "streams": {}}
+
+
+def frontier(fleet: Fleet) -> int:
+    return int(client(fleet)["streams"].get("sums", {}).get("frontier", 0))
+
+
+def closed(fleet: Fleet) -> int:
+    status = fleet.status()
+    return min((status[name] or {}).get("closed", 0) for name in SITES)
+
+
+def right_in_the_end(fleet: Fleet, spark: Any, senders: Senders) -> None:
+    """All is healed: everything becomes stable, nothing stays tentative, nothing is lost or doubled, nobody is left behind."""
+    heal(fleet)
+    fleet.up(lambda _: None)
+    begun = closed(fleet)
+    until("the stable output follows again", lambda: frontier(fleet) > begun + 3)
+    senders.close()
+    last = closed(fleet)
+    until("all that was closed is stable", lambda: frontier(fleet) >= last)
+    found = client(fleet)["streams"]["sums"]
+    assert found.get("missed", 0) == 0
+    pids = [fleet.pid(name) for name in fleet.deployed.processes]
+    fleet.down(lambda _: None)
+    assert not any(map(alive, pids)), "a process was left behind"
+    report = verify_folder(spark, fleet.deployed.folder)
+    assert report.ok, report.text
+    for name, sent in senders.sent.items():
+        assert f"input {name}: rows logged, in unbroken order: {sent}\n" in report.text, (name, sent, report.text)
+
+
+def heal(fleet: Fleet) -> None:
+    for name in fleet.deployed.processes:
+        if fleet.lives(name):
+            os.kill(fleet.pid(name), signal.SIGCONT)
+    places = [*SITES, *fleet.deployed.nodes, "client"]
+    for one in places:
+        for other in places:
+            if one != other and fleet.lives(one):
+                try:
+                    fleet.ask(one, "heal", peer=other)
+                    fleet.ask(one, "slow", peer=other, seconds=0)
+                except NoAnswer:
+                    # It is just ending, and forgets its cuts with it.
+                    continue
+    for site in SITES:
+        if fleet.lives(site):
+            fleet.ask(site, "resume")

@@ -1,0 +1,184 @@
+"""Real failures of real processes: whatever is killed, stopped, cut off, slowed down or damaged, what remains is right.
+
+make test-faults
+make test-faults ARGS="--seeds 0..19 --seconds 60 -k random"
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from faults.deployment import SITES, Senders, client, closed, deployed, frontier, right_in_the_end, until
+
+from auroral.node.fleet.eventlog import events_in
+from auroral.node.fleet.processes import Fleet
+
+CUTS = [(site, node) for site in SITES for node in ("mergea", "mergeb")]
+CUTS += [(one, other) for one in ("mergea", "mergeb") for other in ("counta", "countb")]
+CUTS += [("counta", "client"), ("countb", "client"), ("mergea", "mergeb"), ("counta", "countb")]
+
+
+def test_random(tmp_path: Path, spark: Any, seed: int, request: pytest.FixtureRequest) -> None:
+    """Several at once, and one before the other is over."""
+    draw, seconds = random.Random(seed), float(request.config.getoption("--seconds"))
+    with deployed(tmp_path / "live") as fleet:
+        senders = Senders(fleet)
+        until("it begins", lambda: frontier(fleet) > 3)
+        begun, steps = time.monotonic(), list[str]()
+        while time.monotonic() - begun < seconds:
+            steps.append(f"{time.monotonic() - begun:.1f} s: {_one(fleet, draw)}")
+            time.sleep(draw.uniform(0.2, 6.0))
+        sys.stdout.write("\n".join([*steps, ""]))
+        right_in_the_end(fleet, spark, senders)
+
+
+def _one(fleet: Fleet, draw: random.Random) -> str:
+    """Lets something fail, or what failed go on."""
+    everybody = [*SITES, *fleet.deployed.nodes, "client"]
+    living = [name for name in everybody if fleet.lives(name)]
+    kind = draw.choice(["kill", "stop", "cut", "one way", "slow", "pause", "heal", "up", "up"])
+    match kind:
+        case "kill" if living:
+            name = draw.choice(living)
+            fleet.kill(name)
+            return f"kill {name}"
+        case "stop" if living:
+            name, pid, seconds = (chosen := draw.choice(living)), fleet.pid(chosen), draw.uniform(0.5, 8)
+            os.kill(pid, signal.SIGSTOP)
+            threading.Timer(seconds, _go_on, [pid]).start()
+            return f"stop {name} for {seconds:.1f} s"
+        case "cut" | "one way" | "heal" | "slow":
+            one, other = draw.choice(CUTS)
+            seconds = draw.choice([0.05, 0.3, 1.0])
+            for place, peer, first in ((one, other, True), (other, one, False)):
+                if fleet.lives(place):
+                    threading.Thread(target=_ask, args=(fleet, kind, place, peer, first, seconds), daemon=True).start()
+            return f"{kind} {one} {other}"
+        case "pause":
+            site = draw.choice([site for site in SITES if fleet.lives(site)] or [None])
+            if site is not None:
+                do = draw.choice(["pause", "resume"])
+                threading.Thread(target=_quietly, args=(fleet, site, do), daemon=True).start()
+                return f"{do} {site}"
+        case "up":
+            threading.Thread(target=_up, args=(fleet,), daemon=True).start()
+            return "up"
+    return "nothing"
+
+
+_STARTING = threading.Lock()
+
+
+def _up(fleet: Fleet) -> None:
+    # One at a time, as one operator would. One that stands still does not answer, and is started later.
+    if _STARTING.acquire(blocking=False):
+        try:
+            fleet.start([name for name in fleet.deployed.processes if not fleet.lives(name)])
+        finally:
+            _STARTING.release()
+
+
+def _ask(fleet: Fleet, kind: str, place: str, peer: str, first: bool, seconds: float) -> None:
+    if kind == "slow":
+        _quietly(fleet, place, "slow", peer=peer, seconds=seconds)
+    elif kind == "heal":
+        _quietly(fleet, place, "heal", peer=peer)
+    else:
+        both = kind == "cut"
+        _quietly(fleet, place, "cut", peer=peer, going=both or first, coming=both or not first)
+
+
+def _quietly(fleet: Fleet, place: str, do: str, **more: Any) -> None:
+    """One that was killed or stopped since does not answer."""
+    try:
+        fleet.ask(place, do, **more)
+    except Exception as error:  # noqa: BLE001  told, and of no consequence
+        sys.stdout.write(f"{do} {place}: {str(error).splitlines()[0]}\n")
+
+
+def _go_on(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGCONT)
+    except ProcessLookupError:
+        return
+
+
+def test_spark_is_killed(tmp_path: Path, spark: Any) -> None:
+    """Nodes cannot compute without: they come back with another, and lose nothing."""
+    with deployed(tmp_path / "live") as fleet:
+        senders = Senders(fleet)
+        until("it begins", lambda: frontier(fleet) > 3)
+        fleet.kill("spark")
+        time.sleep(5)
+        right_in_the_end(fleet, spark, senders)
+
+
+def test_everything_is_killed_at_once_again_and_again(tmp_path: Path, spark: Any) -> None:
+    with deployed(tmp_path / "live") as fleet:
+        senders = Senders(fleet)
+        until("it begins", lambda: frontier(fleet) > 3)
+        for _ in range(3):
+            before = frontier(fleet)
+            for name in fleet.deployed.processes:
+                os.kill(fleet.pid(name), signal.SIGKILL)
+            until("all are gone", lambda: not any(map(fleet.lives, fleet.deployed.processes)))
+            fleet.up(lambda _: None)
+            until("it goes on", lambda before=before: frontier(fleet) > before + 2)
+        right_in_the_end(fleet, spark, senders)
+
+
+def test_a_damaged_segment_is_refused_by_name_and_fetched_again(tmp_path: Path, spark: Any) -> None:
+    with deployed(tmp_path / "live") as fleet:
+        senders = Senders(fleet)
+        until("it begins", lambda: frontier(fleet) > 6)
+        fleet.kill("mergea")
+        segments = sorted((fleet.deployed.folder / "nodes" / "mergea").rglob("*.seg"))
+        assert segments
+        data = bytearray(segments[0].read_bytes())
+        data[len(data) // 2] ^= 0xFF
+        segments[0].write_bytes(data)
+        fleet.up(lambda _: None)
+        told = [event for event in events_in(fleet.deployed.folder) if event["event"] == "damaged"]
+        assert told and segments[0].name in str(told)
+        right_in_the_end(fleet, spark, senders)
+
+
+def test_a_failure_of_a_minute(tmp_path: Path, spark: Any) -> None:
+    """Answers go on all the time, and all of them are mended."""
+    with deployed(tmp_path / "live") as fleet:
+        senders = Senders(fleet)
+        until("it begins", lambda: frontier(fleet) > 3)
+        fleet.ask("west", "pause")
+        time.sleep(60)
+        found = client(fleet)["streams"]["sums"]
+        assert found["newest"] >= closed_of(fleet, "east") - fleet.deployed.settings.bound - 3
+        assert found["tentative_now"] > 30
+        fleet.ask("west", "resume")
+        right_in_the_end(fleet, spark, senders)
+
+
+def closed_of(fleet: Fleet, site: str) -> int:
+    return int((fleet.status()[site] or {})["closed"])
+
+
+def test_a_source_is_killed_while_it_is_written_to(tmp_path: Path, spark: Any) -> None:
+    """One identical sequence after SIGKILL: every row that was answered is logged, once."""
+    with deployed(tmp_path / "live") as fleet:
+        senders = Senders(fleet)
+        until("it begins", lambda: frontier(fleet) > 3)
+        for number in range(4):
+            fleet.kill(SITES[number % 3])
+            time.sleep(0.5)
+            fleet.up(lambda _: None)
+            time.sleep(2)
+        before = closed(fleet)
+        until("all of them go on", lambda: closed(fleet) > before + 2)
+        right_in_the_end(fleet, spark, senders)
