@@ -52,7 +52,8 @@ class Monitor:
         self.heard.add(peer)
         for stream, offer in offers.items():
             news = news or _differ(before[stream], offer)
-            self.frontiers[stream] = max(offer.frontier, self.furthest(stream))
+            if offer.frontier > self.furthest(stream):
+                self.frontiers[stream] = offer.frontier
         return news
 
     def furthest(self, stream: str) -> int:

@@ -347,6 +347,6 @@ class Replica:
     def offers(self, now: float) -> dict[str, Offer]:
         fresh = self.turns.fresh
         return {
-            stream: Offer(union.state(now), fresh, union.outlet.frontier, union.outlet.kept_from)
+            stream: Offer(union.said(now), fresh, union.outlet.frontier, union.outlet.kept_from)
             for stream, union in self.unions.items()
         }

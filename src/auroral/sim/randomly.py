@@ -63,7 +63,7 @@ def _settings(draw: Draw, folds: bool) -> Settings:
     return Settings(
         bucket=draw.choice((0.25, 0.5)),
         bound=draw.choice((2.5, 3.0, 5.0)),
-        ping_every=draw.choice((0.2, 0.25, 0.3, 0.3)),
+        ping_every=draw.choice((0.25, 0.3, 0.3, 0.3)),
         while_failing=policies[0],
         while_correcting=policies[1],
         most_kept=room,

@@ -20,7 +20,6 @@ from auroral.dpc.events import (
     Miss,
     Report,
     Send,
-    WakeAt,
 )
 from auroral.dpc.replica import Replica
 from auroral.dpc.source import Source
@@ -201,9 +200,6 @@ class Recorder:
                 self._given(now, core, effect.message)
             elif self.came_back and isinstance(effect.message, Pong):
                 self._spoke(now, core)
-        elif isinstance(effect, WakeAt):
-            # Most of what else there is.
-            pass
         elif isinstance(effect, Deliver):
             one = Delivery(now, effect.bucket, effect.content, effect.stable)
             self.run.deliveries.setdefault(effect.stream, []).append(one)

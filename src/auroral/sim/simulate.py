@@ -11,13 +11,15 @@ from auroral.sim.faults import text, with_their_ends
 from auroral.sim.invariants import INVARIANTS
 from auroral.sim.invariants.bounds import lateness
 from auroral.sim.oracle import Oracle
-from auroral.sim.record import Recorder, Run
+from auroral.sim.record import EVERY, Recorder, Run
 from auroral.sim.scenario import Scenario
 from auroral.sim.stage import Stage
 from auroral.sim.world import Watcher
 
 AFTER = 10.0
-"""Seconds that a run goes on after the last row."""
+"""Seconds that a run goes on after the last row at most."""
+REST = 2.0
+"""Seconds that it goes on when all has come: what was said last is heard, and nothing more may come."""
 FOUND = 2.0
 """Seconds until all replicas have found one another, be it over some heartbeats: what comes before is late."""
 CALM = FOUND + 4.0
@@ -70,11 +72,19 @@ def observed(scenario: Scenario, *watchers: Watcher) -> Run:
     run = Run(Stage(scenario), {}, usual(scenario))
     Recorder(run)
     run.stage.world.watchers.extend(watchers)
-    run.stage.world.run(scenario.seconds + AFTER)
+    _run_to_its_end(run.stage)
     run.expected = scenario.expected(run.stage.layout.versions)
     oracle = Oracle(scenario)
     run.trees = {stream: list(oracle.trees(run.moments, stream)) for stream in scenario.outputs}
     return run
+
+
+def _run_to_its_end(stage: Stage) -> None:
+    world, last = stage.world, stage.scenario.seconds
+    world.run(last + REST)
+    while world.now < last + AFTER - REST and not stage.rests:
+        world.run(world.now + EVERY)
+    world.run(world.now + REST)
 
 
 def usual(scenario: Scenario) -> dict[str, float]:

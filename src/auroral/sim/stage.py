@@ -120,6 +120,15 @@ class Stage:
     def _client(self) -> Client:
         return Client(CLIENT, self._wiring(CLIENT).inputs, self.scenario.settings)
 
+    @property
+    def rests(self) -> bool:
+        """Whether everything is stable everywhere, and nothing is to move or to change."""
+        cores, wanted = self.world.cores.values(), self.scenario.buckets
+        made = [outlet.frontier for core in cores if isinstance(core, Replica) for outlet in core.outlets.values()]
+        read = [port.frontier for core in cores if isinstance(core, Client) for port in core.ports.values()]
+        reconfigures = self.layout.moving or self.layout.changing or self.layout.wanted
+        return not reconfigures and min([*made, *read]) >= wanted
+
     # Moves
 
     def _place(self, now: float, core: str, effect: Effect) -> None:
