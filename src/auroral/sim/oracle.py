@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from auroral.dpc.settings import Policy
@@ -66,14 +65,15 @@ class Oracle:
         own = 2 * job if delays and job > settings.bucket else job
         return self.depth(stream) * (1.5 * own + 2 * settings.hop)
 
-    def trees(self, moments: list[Moment], stream: str) -> Iterator[Tree]:
-        before: Moment | None = None
-        found = Tree(0.0, None, False)
-        for moment in moments:
-            if before is None or not _alike(before, moment):
-                found = Tree(moment.at, self.stable_since(moment, stream), self.anything(moment, stream))
-            before = moment
-            yield found._replace(at=moment.at)
+    def grow(self, trees: dict[str, list[Tree]], moments: list[Moment]) -> None:
+        """What could come to the client at each moment that is new."""
+        for stream, known in trees.items():
+            for number in range(len(known), len(moments)):
+                moment = moments[number]
+                if number and _alike(moments[number - 1], moment):
+                    known.append(known[-1]._replace(at=moment.at))
+                else:
+                    known.append(Tree(moment.at, self.stable_since(moment, stream), self.anything(moment, stream)))
 
 
 def _alike(one: Moment, other: Moment) -> bool:
@@ -85,16 +85,3 @@ def _alike(one: Moment, other: Moment) -> bool:
         and one.mute == other.mute
         and one.free == other.free
     )
-
-
-def without(trees: list[Tree]) -> Iterator[Interval]:
-    """When the client could be given nothing."""
-    since: float | None = None
-    for tree in trees:
-        if not tree.anything and since is None:
-            since = tree.at
-        elif tree.anything and since is not None:
-            yield since, tree.at
-            since = None
-    if since is not None:
-        yield since, float("inf")

@@ -1,7 +1,7 @@
 """The guarantees, one function each: what a run of the simulation must keep, and the words for what it broke.
 
-Each takes a run that has ended, with all that was seen of it on the way. An invariant excuses only what the design says is out of
-reach, and says so.
+Each takes a run with all that was seen of it. Those that need nothing of what comes later are judged as it goes, the others when it
+has ended. An invariant excuses only what the design says is out of reach, and says so.
 """
 
 from __future__ import annotations
