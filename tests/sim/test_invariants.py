@@ -8,7 +8,7 @@ from itertools import takewhile
 
 import pytest
 
-from auroral.dpc.coverage import Coverage, Level
+from auroral.dpc.coverage import AtLeast, Coverage, Level
 from auroral.dpc.events import MoveTo, Report
 from auroral.dpc.settings import Policy
 from auroral.dpc.stagger import Stagger
@@ -75,6 +75,12 @@ def set_otherwise(run: Run, **settings: object) -> Run:
     return replace(run, stage=Stage(scenario))
 
 
+def constrained(run: Run, constraint: AtLeast) -> Run:
+    """As if it had been run with such a constraint, and nobody had kept it."""
+    queries = tuple(replace(query, constraints=(constraint,)) for query in run.scenario.queries)
+    return replace(run, stage=Stage(replace(run.scenario, queries=queries, faults=())))
+
+
 def moving(run: Run, change: Callable[[Stage], None]) -> Run:
     """As if a replica had moved, and something had gone wrong at the end."""
     scenario = replace(run.scenario, faults=(Fault(10.0, "move", ("wa", "wz")),))
@@ -121,6 +127,10 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
     "coverage_is_right": [
         lambda run: changed(run, "given", coverage=Coverage.of(["s", "t"], 20, Level.COMPLETE)),
         lambda run: changed(run, "given", coverage=Coverage.of(["t"], run.given[0].bucket, Level.MISSING)),
+    ],
+    "constraints_hold": [
+        lambda run: constrained(run, AtLeast(2, frozenset("st"))),
+        lambda run: constrained(run, AtLeast(2, frozenset("st"), Level.COMPLETE)),
     ],
     "no_guesses_unless_so_set": [
         lambda run: set_otherwise(run, bound=float("inf")),

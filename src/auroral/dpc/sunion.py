@@ -218,8 +218,14 @@ class SUnion:
     def allowed(self, bucket: int) -> bool:
         if not self.spec.constraints:
             return True
-        coverage = self.coverage(bucket)
+        (coverage,) = self.coverages(bucket, bucket + 1, bucket)
         return all(constraint.allows(coverage) for constraint in self.spec.constraints)
+
+    def _held_back(self, now: float) -> bool:
+        """Whether something is due that its constraints keep back. Another replica may have enough of the sources, and is to be read."""
+        if not self.spec.constraints:
+            return False
+        return any(due <= now and not self.allowed(bucket) for bucket, due in self.deadlines().items())
 
     def _all_is_there(self, bucket: int, now: float) -> bool:
         """Whether every input has closed the bucket in some version, or has failed; the first bucket of a failure waits for those
@@ -274,7 +280,8 @@ class SUnion:
         failed = [name for name, port in self.ports.items() if port.failed(self.monitor, now)]
         if failed:
             dead = {name for name in failed if self.ports[name].cut_off(self.monitor, now)}
-            return State.FAILURE if any(group <= dead for group in self.spec.required) else State.UP_FAILURE
+            nothing_comes = any(group <= dead for group in self.spec.required) or self._held_back(now)
+            return State.FAILURE if nothing_comes else State.UP_FAILURE
         if self.outlet.newest >= self.outlet.frontier:
             return State.STABILIZATION
         begin, end = self.stable_range

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from auroral.dpc.coverage import AtLeast, Level
 from auroral.dpc.settings import Policy, Settings, WhenFull
 from auroral.sim.faults import CATALOG_HOST, VERBS, Fault
 from auroral.sim.oracle import Oracle
@@ -47,7 +48,17 @@ def random_scenario(seed: int) -> Scenario:
     )
     calm = replace(calm, settings=_with_bound(draw, calm))
     wild = replace(calm, faults=random_faults(draw, calm))
-    return replace(wild, clocks=_clocks(draw, wild))
+    wild = replace(wild, clocks=_clocks(draw, wild))
+    return replace(wild, queries=tuple(_constrained(draw, wild, query) for query in queries))
+
+
+def _constrained(draw: Draw, scenario: Scenario, query: Query) -> Query:
+    """Some outputs are given only if enough of their sources are in them."""
+    if draw.random() < 0.95:
+        return query
+    sources = scenario.computed_from(query.stream)
+    worst = draw.choice((Level.PARTIAL, Level.PARTIAL, Level.COMPLETE))
+    return replace(query, constraints=(AtLeast(draw.randint(1, len(sources)), frozenset(sources), worst),))
 
 
 def _clocks(draw: Draw, scenario: Scenario) -> dict[str, float]:

@@ -34,6 +34,7 @@ from auroral.sim.invariants.stable import (
     tentative_is_corrected,
 )
 from auroral.sim.invariants.tentative import (
+    constraints_hold,
     coverage_is_right,
     no_guesses_unless_so_set,
     tentative_is_right,
@@ -56,6 +57,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     views_are_right,
     tentative_is_right,
     coverage_is_right,
+    constraints_hold,
     no_guesses_unless_so_set,
     soon_without_failures,
     within_the_bound,

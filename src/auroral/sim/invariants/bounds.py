@@ -12,15 +12,6 @@ from auroral.sim.invariants.going import AsItGoes, Deliveries, Judging, News
 from auroral.sim.network import SLOWER
 from auroral.sim.oracle import Interval, Oracle
 from auroral.sim.record import EVERY, Delivery, Run, Tree
-from auroral.sim.scenario import Scenario
-
-
-def settled(scenario: Scenario) -> float:
-    """Seconds after which a tree that is whole gives stable buckets again: what failed is found to be back, what was missed is fetched
-    and corrected level by level, in turns where jobs take long, and the newest comes."""
-    levels = max(Oracle(scenario).depth(stream) for stream in scenario.outputs)
-    turns = 10.0 if scenario.job >= scenario.settings.bucket else 0.0
-    return scenario.settings.detection + 2.0 + levels * (0.5 + 10 * scenario.job) + turns
 
 
 class Gaps:
@@ -146,7 +137,7 @@ def every_bucket_comes(run: Run) -> Judging:
     """D77: while nothing changes, each bucket comes in time itself. (When replicas are switched, tentative ones may be lost.)"""
     settings, deliveries = run.scenario.settings, Deliveries(run)
     changes = [0.0, *(fault.at for fault in run.scenario.faults)]
-    wait = settled(run.scenario) + settings.bound
+    wait = Oracle(run.scenario).settled() + settings.bound
     late = {stream: Lateness(run, stream) for stream in run.usual}
     came: dict[tuple[str, int], float] = {}
     while promised(settings):
@@ -172,7 +163,7 @@ def every_bucket_comes(run: Run) -> Judging:
 @AsItGoes
 def stable_where_it_can_be(run: Run) -> Judging:
     """D76: nothing tentative comes where one tree with all sources has been whole for long enough."""
-    wait, deliveries = settled(run.scenario), Deliveries(run)
+    wait, deliveries = Oracle(run.scenario).settled(), Deliveries(run)
     while True:
         for stream, one in deliveries:
             if one.stable:
@@ -190,7 +181,7 @@ def stable_where_it_can_be(run: Run) -> Judging:
 @AsItGoes
 def stable_in_time(run: Run) -> Judging:
     """D76, D81: where one tree with all sources has been whole for long enough, the client has everything stable."""
-    wait, settings, deliveries = settled(run.scenario), run.scenario.settings, Deliveries(run)
+    wait, settings, deliveries = Oracle(run.scenario).settled(), run.scenario.settings, Deliveries(run)
     times: dict[str, list[float]] = {stream: [] for stream in run.trees}
     new = {stream: News(trees) for stream, trees in run.trees.items()}
     while True:
@@ -219,8 +210,8 @@ def first_suspends(run: Run) -> Iterator[str]:
     scenario, settings = run.scenario, run.scenario.settings
     if settings.share is not None:
         return
-    calm = settled(scenario) + settings.bound
     oracle = Oracle(scenario)
+    calm = oracle.settled() + settings.bound
     for stream, trees in run.trees.items():
         reserve = oracle.set_aside(stream) + settings.failover + settings.bucket + 0.3
         tentative = [one.at for one in run.deliveries.get(stream, []) if not one.stable]

@@ -69,6 +69,26 @@ def _wrongly_covered(run: Run, one: Given) -> Iterator[str]:
         yield f"{one.core}: bucket {one.bucket} of {one.stream} does not say what it has of {', '.join(unsaid)}"
 
 
+@AsItGoes
+def constraints_hold(run: Run) -> Judging:
+    """DESIGN's constraints: what is given tentatively has enough of its sources in it, and well enough."""
+    given = News(run.given)
+    outputs = {output.stream: output for query in run.scenario.queries for output in query.outputs}
+    while True:
+        for one in given:
+            worst: dict[str, int] = {}
+            for (source, _), level in (one.gaps or {}).items():
+                worst[source] = max(level, worst.get(source, level))
+            for asked in outputs[one.stream].constraints if one.stream in outputs else ():
+                there = sum(worst.get(source, Level.COMPLETE) <= asked.worst for source in asked.sources)
+                if there < asked.number:
+                    yield (
+                        f"{one.core}: bucket {one.bucket} of {one.stream}, tentative at {one.at:.2f} s, has {there} of at least "
+                        f"{asked.number} sources"
+                    )
+        yield None
+
+
 def _said(coverage: Coverage) -> Iterator[tuple[tuple[str, int], Level]]:
     for source, spans in coverage.spans.items():
         for begin, end, level in spans:
