@@ -34,6 +34,10 @@ class Monitor:
             self.offers.pop(gone, None)
             self.heard.discard(gone)
 
+    def ask_also(self, peers: tuple[str, ...]) -> None:
+        """Those that are not asked yet, at once."""
+        self.rewire(tuple(dict.fromkeys((*self.peers, *peers))))
+
     def due(self, now: float) -> tuple[str, ...]:
         """Whom to ask now. One that failed is asked on, or it could never be found again (the thesis' loop gives up)."""
         if now < self.next_at:

@@ -216,10 +216,11 @@ class Replica:
                 yield Send(sender, Refuse(number))
             case Ask() | Grant() | Refuse() | Release():
                 yield from self.turns.heard(sender, message, now)
-            case Rewire(number, wiring) if number >= self.wired and can_go_over(self.ports, wiring, self.monitor):
-                self.wired = number
-                yield from self._rewire(wiring)
-                yield Send(sender, Rewired(number))
+            case Rewire(number, wiring) if number >= self.wired:
+                if can_go_over(self.ports, wiring, self.monitor):
+                    self.wired = number
+                    yield from self._rewire(wiring)
+                    yield Send(sender, Rewired(number))
             case Prepare() if self.recovering:
                 # It does not know yet how far its earlier lives came.
                 pass

@@ -49,7 +49,16 @@ def random_scenario(seed: int) -> Scenario:
     calm = replace(calm, settings=_with_bound(draw, calm))
     wild = replace(calm, faults=random_faults(draw, calm))
     wild = replace(wild, clocks=_clocks(draw, wild))
-    return replace(wild, queries=tuple(_constrained(draw, wild, query) for query in queries))
+    wild = replace(wild, queries=tuple(_constrained(draw, wild, query) for query in queries))
+    return replace(wild, faults=tuple(sorted([*wild.faults, *_abandoned(draw, wild)])))
+
+
+def _abandoned(draw: Draw, scenario: Scenario) -> Iterator[Fault]:
+    """Some moves and changes are given up, be they over by then or not."""
+    for fault in scenario.faults:
+        if fault.verb in ("move", "change") and draw.random() < 0.2:
+            query = next(query.name for query in scenario.queries if fault.places[0].startswith(query.name))
+            yield Fault(round(fault.at + draw.uniform(0.1, 6.0), 1), "abandon", (query,))
 
 
 def _constrained(draw: Draw, scenario: Scenario, query: Query) -> Query:

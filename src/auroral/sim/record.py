@@ -331,7 +331,7 @@ class Recorder:
         )
         living = {name: world.started[name] + (MUTE if world.started[name] > 0 else 0.0) for name in cores}
         for name, core in cores.items():
-            if isinstance(core, Replica) and core.versions.plan.promised is None:
+            if isinstance(core, Replica) and not _held_up(core):
                 self.free.setdefault(name, now)
             else:
                 self.free.pop(name, None)
@@ -341,6 +341,15 @@ class Recorder:
         for name, core in cores.items():
             _add(moment, name, core)
         self.run.moments.append(moment)
+
+
+def _held_up(core: Replica) -> bool:
+    """Whether it could make something stable if it had not promised to wait."""
+    limit = core.versions.plan.limit
+    return any(
+        union.outlet.frontier >= limit and min(port.frontier for port in union.ports.values()) > limit
+        for union in core.unions.values()
+    )
 
 
 def _frontier(core: object, stream: str) -> int:
