@@ -96,7 +96,8 @@ def one_keeps_answering(run: Run) -> Judging:
             stale.append(one)
             moment = run.moments[max(0, bisect_right(run.moments, one.begin, key=lambda moment: moment.at) - 1)]
             since = {name: _together_since(moment, one.core, name) for name in replicas[one.core]}
-            reached = {name for name, time in since.items() if time is not None}
+            # Who is mute answers in nobody's place.
+            reached = {name for name, time in since.items() if time is not None and name not in moment.mute}
             settled = {name for name, time in since.items() if time is not None and time < moment.at - LEASE}
             at_work = {other.core for other in stale if other.begin <= one.begin < other.end}
             if len(settled) > 1 and reached <= at_work:
