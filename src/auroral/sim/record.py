@@ -32,7 +32,7 @@ MUTE = 5.0
 FOUND = 0.5
 """Seconds in which two that have been told to be apart find each other again."""
 NEVER = float("inf")
-EVERY = 0.25
+EVERY = 0.5
 """Seconds between two looks at everything."""
 
 

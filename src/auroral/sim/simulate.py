@@ -23,7 +23,7 @@ REST = 2.0
 """Seconds that it goes on when all has come: what was said last is heard, and nothing more may come."""
 FOUND = 2.0
 """Seconds until all replicas have found one another, be it over some heartbeats: what comes before is late."""
-CALM = FOUND + 4.0
+CALM = FOUND + 3.0
 
 
 @dataclass(frozen=True, slots=True)
