@@ -79,9 +79,13 @@ def faults() -> str:
 
 def invariants() -> str:
     from auroral.sim.invariants import INVARIANTS
+    from auroral.sim.invariants.going import AsItGoes
 
-    rows = [f"| `{check.__name__}` | {' '.join((check.__doc__ or '').split())} |" for check in INVARIANTS]
-    return "\n".join(["| guarantee | what must hold |", "|---|---|", *rows]) + "\n"
+    rows = [
+        f"| `{check.__name__}` | {' '.join((check.__doc__ or '').split())} | {'as it goes' if isinstance(check, AsItGoes) else 'at the end'} |"
+        for check in INVARIANTS
+    ]
+    return "\n".join(["| guarantee | what must hold | judged |", "|---|---|---|", *rows]) + "\n"
 
 
 def one_feed() -> str:

@@ -171,7 +171,7 @@ def test_a_change_that_waits_in_vain_can_be_given_up():
     found = catalog()
     found.handle(Propose("q"), 1.0)
     found.handle(Received("a", Promise(1, 1, 20)), 1.1)
-    effects = found.handle(GiveUp(), 1.2)
+    effects = found.handle(GiveUp("q"), 1.2)
     assert kept(effects) == [(None, Decision((0,), 1))] and found.change is None
     assert ("a", Decision((0,), 1)) in decided(effects), "it need not wait for it"
     assert not asked(found.handle(Woken(), 20.0))

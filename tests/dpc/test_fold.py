@@ -193,6 +193,20 @@ def test_a_state_that_nobody_has_is_reported():
     assert found.recovering
 
 
+def lost(effects: list[Effect]) -> list[str]:
+    return [e.stream for e in effects if isinstance(e, Report) and e.kind == "state lost"]
+
+
+def test_a_state_that_only_those_may_have_who_do_not_answer_is_reported_after_a_while():
+    """A replica that moves away from a dead one has it for a peer."""
+    found = replica(recovering=True)
+    offered(found, 4, 12, 0.1)
+    assert lost(given(found, 4, 12, 0.2)) == []
+    assert lost(found.handle(Woken(), 1.2)) == ["o"]
+    found.handle(Received("q2", Pong({"o": Offer(State.STABLE)}, {})), 1.3)
+    assert lost(found.handle(Woken(), 2.3)) == [], "it is being asked"
+
+
 def test_who_is_whole_gives_its_oldest_snapshot():
     found = replica()
     offered(found, 0, 0, 0.0)

@@ -184,7 +184,7 @@ def test_a_move_that_waits_in_vain_can_be_given_up_and_others_follow():
     assert catalog.mover.layout.phase is Phase.START and catalog.mover.layout.moving == "f"
     catalog.right = True
     catalog.away = frozenset({"f@c"})
-    catalog.hears(GiveUp())
+    catalog.hears(GiveUp("f"))
     catalog.wait()
     assert catalog.mover.layout.members == {"f": ("f@a", "f@b"), "w": ("w@c", "w@b")}
     catalog.hears(MoveTo("f", "f@a", "f@d"))
@@ -192,13 +192,40 @@ def test_a_move_that_waits_in_vain_can_be_given_up_and_others_follow():
     assert catalog.mover.layout.members["f"] == ("f@d", "f@b")
 
 
-def test_a_move_is_not_given_up_once_the_old_one_is_not_read_any_more():
+def test_a_move_whose_new_replica_died_for_good_can_be_given_up_and_begun_again_with_another():
+    """Also where the others have gone over: they are told to read from the old one again."""
     catalog = Catalog(away=frozenset({"w@b"}))
     catalog.right = True
     catalog.hears(WANTED)
     catalog.wait()
-    catalog.hears(GiveUp())
     assert catalog.mover.layout.phase is Phase.READ
+    catalog.told.clear()
+    catalog.away = frozenset({"f@c", "w@b"})
+    catalog.hears(GiveUp("f"))
+    going_back = next(layout for layout in catalog.layouts if layout.back)
+    assert going_back.read_from("f") == ("f@c", "f@b", "f@a"), "until the old one has answered"
+    (said,) = [effect for effect in catalog.mover.handle(GiveUp("f"), catalog.now) if isinstance(effect, Report)]
+    assert said.kind == "refused", "it is being given up"
+    catalog.wait()
+    assert catalog.told["w@a"].wiring.inputs == {"f.out": ("f@a", "f@b")} and catalog.mover.layout.moving == "f"
+    catalog.away = frozenset({"f@c"})
+    catalog.wait()
+    assert catalog.mover.layout.running("f") == ("f@a", "f@b") and catalog.mover.layout.moving is None
+    assert not catalog.mover.layout.back
+    catalog.hears(MoveTo("f", "f@a", "f@d"))
+    catalog.wait()
+    assert catalog.mover.layout.members["f"] == ("f@d", "f@b")
+
+
+def test_what_is_not_under_way_is_not_given_up():
+    catalog = Catalog()
+    catalog.hears(WANTED)
+    catalog.hears(MoveTo("w", "w@a", "w@c"))
+    before = catalog.mover.layout
+    for query in ("w", "x"):
+        (said,) = [effect for effect in catalog.mover.handle(GiveUp(query), 1.0) if isinstance(effect, Report)]
+        assert (said.kind, said.stream) == ("refused", query)
+    assert catalog.mover.layout == before
 
 
 def test_what_waits_survives_the_catalog():
@@ -237,6 +264,10 @@ def test_who_finds_what_it_needs_nowhere_else_does_not_go_over():
 
     assert told(1, "a", "b"), "nobody is left"
     assert not told(2, "b"), "nothing was heard of it"
+    asked = [e.to for e in found.handle(Received("m", Rewire(2, Wiring({"s": ("b",)}))), 1.05) if isinstance(e, Send)]
+    assert "b" in found.monitor.peers and "b" not in asked, (
+        "it was asked when this was first said, and not again at once"
+    )
     found.handle(Received("b", Pong({"s": Offer(State.STABLE, True, 20, 8)}, {})), 1.1)
     assert not told(2, "b"), "it has not bucket 7"
     found.handle(Received("b", Pong({"s": Offer(State.STABLE, True, 20, 7)}, {})), 1.2)

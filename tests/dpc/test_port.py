@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
+
+from auroral.dpc import port as module
 from auroral.dpc.coverage import NOTHING, Coverage, Level
 from auroral.dpc.events import Effect, Report, Send
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.port import Port
 from auroral.dpc.settings import Settings
 from auroral.dpc.states import State
-from auroral.dpc.switching import Lane, Offer
+from auroral.dpc.switching import Feed, Lane, Offer, choose
 from auroral.dpc.values import Confirm, Content, Gap, Stable, Subscribe, Tentative, Unsubscribe, Want
 
 SETTINGS = Settings(bucket=0.5, bound=5)
@@ -365,3 +368,45 @@ def test_one_that_begins_again_further_back_forgets_what_it_has_from_there_on():
     all_of(found.take_stable(stable(1, 11, 12, 13), 2.0))
     found.forget(3)
     assert set(found.stable) == set(found.origin) == set(found.arrived) == {3}
+
+
+def looks_for_another(monkeypatch, found: Port, now: float = 1.5, **offer: int) -> bool:
+    """Whether the table is looked up, where the replica that is read says this and the other one is stable."""
+    asked = []
+    monkeypatch.setattr(module, "choose", lambda *read: asked.append(read) or choose(*read))
+    all_of(found.switch({"a": Offer(**{"state": State.STABLE} | offer), "b": Offer(State.STABLE)}, now))
+    return bool(asked)
+
+
+def test_who_reads_a_stable_replica_that_gives_what_is_needed_looks_for_no_other(monkeypatch):
+    far = int(SETTINGS.long_replay / SETTINGS.bucket)
+    assert not looks_for_another(monkeypatch, port())
+    assert not looks_for_another(monkeypatch, port(), frontier=far)
+    assert looks_for_another(monkeypatch, port(), frontier=far + 1)
+    assert looks_for_another(monkeypatch, port(), kept_from=1)
+    assert looks_for_another(monkeypatch, port(), state=State.UP_FAILURE)
+    further = port()
+    all_of(further.take_stable(stable(0, 10), 1.2))
+    assert not looks_for_another(monkeypatch, further, frontier=far + 1)
+    late = 1.0 + SETTINGS.silence + 0.1
+    assert not looks_for_another(monkeypatch, port(), late)
+    assert looks_for_another(monkeypatch, port(), late, frontier=1), "it is further, and sends nothing"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("curr", None),
+        ("bck", Feed("b", Lane.CORRECT)),
+        ("resuming", True),
+        ("lanes", {}),
+        ("lanes", {"a": Lane.CORRECT}),
+        ("lanes", {"a": Lane.BOTH, "b": Lane.FRESH}),
+    ],
+)
+def test_it_does_where_it_reads_otherwise(monkeypatch, field, value):
+    found = port()
+    found.served["b"] = 1.0
+    found.numbers["b"] = 2
+    setattr(found, field, value)
+    assert looks_for_another(monkeypatch, found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from auroral.dpc.coverage import NOTHING, AtLeast, Level
+from auroral.dpc.coverage import NOTHING, AtLeast, Coverage, Level
 from auroral.dpc.events import (
     Cancel,
     Disconnected,
@@ -23,7 +23,7 @@ from auroral.dpc.settings import Settings
 from auroral.dpc.states import State
 from auroral.dpc.sunion import OutputSpec
 from auroral.dpc.switching import Lane, Offer
-from auroral.dpc.values import Ack, Content, Hashes, Ping, Pong, Stable, Subscribe, Tentative
+from auroral.dpc.values import Ack, Content, Hashes, Ping, Pong, Snapshot, Stable, Subscribe, Tentative
 
 SETTINGS = Settings(bucket=0.5, bound=3.0)
 
@@ -78,6 +78,27 @@ def test_a_bucket_without_enough_of_its_sources_is_held_back():
         given(found, "s", 0, 0.5)
     assert [job.tentative for job in jobs(free.handle(Woken(), 4.0))] == [True]
     assert jobs(bound.handle(Woken(), 4.0)) == []
+
+
+def test_who_holds_back_what_is_due_says_that_nothing_comes():
+    """Another replica may have enough of the sources."""
+    free, bound = replica(), replica(AtLeast(2, frozenset("st")))
+    for found in (free, bound):
+        given(found, "s", 0, 0.5)
+        given(found, "s", 1, 2.0)
+    (due,) = {found.unions["o"].deadlines()[0] for found in (free, bound)}
+    assert [free.unions["o"].state(now) for now in (due - 0.1, due)] == [State.UP_FAILURE, State.UP_FAILURE]
+    assert [bound.unions["o"].state(now) for now in (due - 0.1, due)] == [State.UP_FAILURE, State.FAILURE]
+
+
+def test_what_is_folded_into_a_state_counts_for_a_constraint():
+    output = OutputSpec("o", {"s": 1, "t": 1}, (frozenset("st"),), (), (AtLeast(1, frozenset("st")),), folds=True)
+    spec = ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, {"o": output})
+    found = Replica(spec, SETTINGS).unions["o"]
+    found.ports["s"].stable = {bucket: Content(bucket, 1) for bucket in (0, 1)}
+    assert found.allowed(1) and found.fold is not None
+    found.fold.chain, found.fold.chain_coverage = Snapshot(1, None), Coverage.of(["s"], 0, Level.MISSING)
+    assert not found.allowed(1), "s was missing before, and t is now"
 
 
 def test_who_comes_back_computes_nothing_from_before_its_inputs_begin():

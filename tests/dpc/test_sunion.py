@@ -292,6 +292,19 @@ def test_a_state_is_noted_with_its_time_and_a_failure_ends_when_all_is_stable():
     assert not found.processing
 
 
+def test_a_stable_state_is_said_as_noted_until_an_input_is_silent_for_too_long():
+    found = union()
+    found.ports["s"].heard, found.ports["t"].heard = 2.0, 1.0
+    found.note_state(2.0)
+    found.outlet.newest = 0
+    assert found.state(2.0) is State.STABILIZATION
+    assert found.said(1.0 + found.settings.silence) is State.STABLE, "what changes it is noted with the next step"
+    assert found.said(1.1 + found.settings.silence) is State.UP_FAILURE
+    found.note_state(2.0)
+    found.outlet.newest = -1
+    assert found.said(2.0) is State.STABLE, "what is not well is looked at each time"
+
+
 def test_what_is_late_is_late_by_more_than_a_job_takes():
     found = union()
     assert (found.held(1.0, 1.5), found.held(1.0, 0.5)) == (0.5, 0.0)

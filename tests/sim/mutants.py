@@ -70,6 +70,12 @@ MUTANTS = {
         "for b in range(bucket, bucket + 1)",
         3,
     ),
+    "a constraint is ignored": Mutant(
+        "sunion.py",
+        "return all(constraint.allows(coverage) for constraint in self.spec.constraints)",
+        "return True",
+        18,
+    ),
     "every output is said to be stable": Mutant(
         "sunion.py",
         "failed = [name for name, port in self.ports.items() if port.failed(self.monitor, now)]",

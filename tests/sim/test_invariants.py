@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import takewhile
 
 import pytest
 
-from auroral.dpc.coverage import Coverage, Level
+from auroral.dpc.coverage import AtLeast, Coverage, Level
 from auroral.dpc.events import MoveTo, Report
 from auroral.dpc.settings import Policy
 from auroral.dpc.stagger import Stagger
 from auroral.dpc.versions import Decision, Plan
 from auroral.sim.faults import Fault
 from auroral.sim.invariants import INVARIANTS
-from auroral.sim.record import Correction, Delivery, Run
-from auroral.sim.simulate import observed
+from auroral.sim.invariants.going import AsItGoes
+from auroral.sim.invariants.stable import stable_is_right
+from auroral.sim.record import EVERY, Correction, Delivery, Run
+from auroral.sim.simulate import judged, observed
 from auroral.sim.stage import Stage
 from auroral.sim.standin import content
 from sim.scenarios import pair
@@ -72,6 +75,12 @@ def set_otherwise(run: Run, **settings: object) -> Run:
     return replace(run, stage=Stage(scenario))
 
 
+def constrained(run: Run, constraint: AtLeast) -> Run:
+    """As if it had been run with such a constraint, and nobody had kept it."""
+    queries = tuple(replace(query, constraints=(constraint,)) for query in run.scenario.queries)
+    return replace(run, stage=Stage(replace(run.scenario, queries=queries, faults=())))
+
+
 def moving(run: Run, change: Callable[[Stage], None]) -> Run:
     """As if a replica had moved, and something had gone wrong at the end."""
     scenario = replace(run.scenario, faults=(Fault(10.0, "move", ("wa", "wz")),))
@@ -118,6 +127,10 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
     "coverage_is_right": [
         lambda run: changed(run, "given", coverage=Coverage.of(["s", "t"], 20, Level.COMPLETE)),
         lambda run: changed(run, "given", coverage=Coverage.of(["t"], run.given[0].bucket, Level.MISSING)),
+    ],
+    "constraints_hold": [
+        lambda run: constrained(run, AtLeast(2, frozenset("st"))),
+        lambda run: constrained(run, AtLeast(2, frozenset("st"), Level.COMPLETE)),
     ],
     "no_guesses_unless_so_set": [
         lambda run: set_otherwise(run, bound=float("inf")),
@@ -210,3 +223,32 @@ def test_turns_that_are_not_kept_are_found(monkeypatch, method, instead, broken)
     monkeypatch.setattr(Stagger, method, instead)
     run = observed(pair("at 10s silence t; at 17s resume t", job=LONG_JOBS))
     assert broken in [check.__name__ for check in INVARIANTS if list(check(run))]
+
+
+def test_a_run_ends_where_a_guarantee_is_found_broken(monkeypatch):
+    monkeypatch.setattr(Stagger, "may_correct", all_at_once)
+    run = observed(pair("at 10s silence t; at 17s resume t", job=LONG_JOBS))
+    (words,) = run.broken
+    begin = max(one.begin for one in run.corrections)
+    assert words == f"one_keeps_answering: u@ua, u@ub all correct at {begin:.2f} s: nobody answers"
+    assert begin <= run.now <= begin + EVERY and judged(run).violations == (words,)
+
+
+def test_what_is_not_right_by_a_version_that_is_decided_later_is_found(run):
+    run = replace(run)
+    judging = stable_is_right.begin(run)
+    assert next(judging) is None and next(judging) is None
+    run.expected = run.expected | {"w.out": [content((1,)), *run.expected["w.out"][1:]]}
+    assert str(next(judging)).startswith("w.out: bucket 0, stable at ")
+
+
+GOING = [check for check in INVARIANTS if isinstance(check, AsItGoes)]
+
+
+@pytest.mark.parametrize("check", GOING, ids=lambda check: check.__name__)
+def test_what_is_judged_as_it_goes_is_said_once(run, check):
+    for change in BROKEN.get(check.__name__, []):
+        broken = change(run)
+        judging = check.begin(broken)
+        assert list(takewhile(lambda words: words is not None, judging)) == list(check(broken))
+        assert next(judging, None) is None

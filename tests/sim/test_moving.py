@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from auroral.sim.faults import WrongSchedule, parse
-from auroral.sim.simulate import simulate
+from auroral.sim.simulate import judged, observed, simulate
 from sim.scenarios import chain, folded
 
 pytestmark = pytest.mark.slow
@@ -29,6 +29,9 @@ SCHEDULES = {
     "the catalog is cut off": "at 10s move fa-fc; at 10.1s cut catalog; at 15s heal catalog",
     "an input is away": "at 8s silence t; at 10s move fb-fc; at 20s resume t",
     "the new one is cut off once it is read": "at 10s move wa-wc; at 12.5s cut wc; at 18s heal wc",
+    "it is given up": "at 9s crash fc; at 10s move fa-fc; at 15s abandon f; at 15.1s move wa-wc; at 20s restart fc",
+    "it is given up when it is over": "at 10s move fa-fc; at 18s abandon f; at 20s move fb-fd",
+    "it is given up when some have gone over": "at 10s cut catalog-wa; at 10.1s move fa-fc; at 15s abandon f; at 20s heal catalog-wa",
 }
 
 
@@ -38,6 +41,19 @@ def test_a_replica_moves(name):
     outcome = simulate(scenario)
     assert not outcome.violations, str(outcome)
     assert name == "an input is away" or not outcome.tentative, "nobody notices"
+
+
+@pytest.mark.parametrize("durable", ["", "f"])
+def test_a_move_whose_new_replica_died_for_good_once_it_was_read_is_begun_again(durable):
+    """The only one. A reader that is not told in time cannot go over, and holds the move up; the other one goes back."""
+    schedule = "at 9s cut catalog-wa; at 10s move fa-fc; at 14s unplug fc; at 18s heal catalog-wa; at 22s abandon f; at 23s move fa-fd"
+    calm = replace(chain("", seconds=60, durable=durable), replicas={"u": 2, "f": 1, "w": 2})
+    run = observed(replace(calm, faults=parse(schedule)))
+    outcome = judged(run)
+    assert (outcome.violations, outcome.tentative) == ((), 0), str(outcome)
+    assert run.stage.layout.members["f"] == ("f@fd",) and not run.stage.layout.wanted
+    without = replace(calm, faults=parse(schedule.split("; at 22s")[0]))
+    assert "moves_end: f runs as f@fa, and was to be f@fc" in simulate(without).violations
 
 
 def test_a_fold_takes_its_state_along():
@@ -66,6 +82,15 @@ def test_new_replicas_that_reach_no_input_take_nobodys_place():
     cuts = "; ".join(f"at 8s cut {a}-{b}; at 30s heal {a}-{b}" for a in ("fa", "fb") for b in ("wc", "wd"))
     scenario = replace(chain("", seconds=45), faults=parse(f"{cuts}; at 10s move wa-wc; at 10.1s move wb-wd"))
     outcome = simulate(scenario)
+    assert (outcome.violations, outcome.tentative) == ((), 0), str(outcome)
+
+
+def test_who_was_not_told_of_the_new_one_before_it_is_to_read_from_it_finds_it():
+    calm = replace(chain("", seconds=45), replicas={"u": 2, "f": 1, "w": 2})
+    schedule = (
+        "at 9s cut catalog-wa; at 9s cut catalog-c; at 10s move fa-fc; at 18s heal catalog-wa; at 18s heal catalog-c"
+    )
+    outcome = simulate(replace(calm, faults=parse(f"{schedule}; at 12s move wa-wc; at 20s move wb-wd")))
     assert (outcome.violations, outcome.tentative) == ((), 0), str(outcome)
 
 

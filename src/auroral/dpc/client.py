@@ -73,11 +73,12 @@ class Client:
                 for stream, number in unknown.items():
                     if stream in self.ports:
                         yield from self.ports[stream].renew(sender, number, now)
-            case Rewire(number, wiring) if number >= self.wired and can_go_over(self.ports, wiring, self.monitor):
-                self.wired = number
-                yield from go_over(self.ports, wiring, self.monitor)
-                self.news = True
-                yield Send(sender, Rewired(number))
+            case Rewire(number, wiring) if number >= self.wired:
+                if can_go_over(self.ports, wiring, self.monitor):
+                    self.wired = number
+                    yield from go_over(self.ports, wiring, self.monitor)
+                    self.news = True
+                    yield Send(sender, Rewired(number))
             case Stable() | Tentative() | Confirm() | Gap():
                 port = self.ports[message.stream]
                 yield from port.receive(sender, message, now)

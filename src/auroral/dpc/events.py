@@ -103,8 +103,9 @@ class MoveTo:
 
 @immutable
 class GiveUp:
-    """The move or change that is under way is not wanted any more. In vain once the old replica is not read any more, and once it is
-    decided which bucket the new version begins with."""
+    """The move or change of a query that is under way is not wanted any more. Refused where it is over, or still waits for its turn."""
+
+    query: str
 
 
 Event = Started | Woken | Received | Disconnected | Evaluated | Failed | Logged | Propose | MoveTo | GiveUp

@@ -70,13 +70,14 @@ class Jobs:
 
     def start_stable(self, may_begin: Callable[[SUnion], bool], now: float) -> Iterator[Effect]:
         """The next buckets of all outputs that can be made final by the same job."""
-        if self.being_made_stable:
+        if any(not job.tentative for job in self.running.values()):
             return
-        able = {stream: union.stable_range for stream, union in self.unions.items() if union.begun}
-        ready = self.trouble[False].to_try(
-            {s: (begin, end) for s, (begin, end) in able.items() if begin < end and may_begin(self.unions[s])}, now
-        )
-        if not ready:
+        able = {}
+        for stream, union in self.unions.items():
+            begin, end = union.stable_range
+            if begin < end and union.begun and may_begin(union):
+                able[stream] = (begin, end)
+        if not (ready := self.trouble[False].to_try(able, now)):
             return
         # D63: one that has much to correct holds up the others by a job at most.
         first = min(ready, key=lambda stream: (self.served.get(stream, 0), ready[stream][1] - ready[stream][0]))
@@ -100,7 +101,7 @@ class Jobs:
 
     def start_tentative(self, deadlines: Mapping[str, Mapping[int, float]], now: float) -> Iterator[Effect]:
         """`deadlines`: of new buckets, by output."""
-        if any(job.tentative for job in self.running.values()):
+        if not any(deadlines.values()) or any(job.tentative for job in self.running.values()):
             return
         begun = {stream: union for stream, union in self.unions.items() if union.begun}
         found = {stream: union.tentative_range(now, deadlines[stream]) for stream, union in begun.items()}

@@ -67,6 +67,8 @@ class Layout:
     moving: str | None = None
     after: tuple[str, ...] = ()
     phase: Phase = Phase.PREPARE
+    back: bool = False
+    """Whether it moves back, as the move was given up when some might have gone over already."""
     changing: str | None = None
     """The query that gets another version."""
     versions: Mapping[str, Decision] = field(default_factory=dict)

@@ -34,6 +34,10 @@ class Monitor:
             self.offers.pop(gone, None)
             self.heard.discard(gone)
 
+    def ask_also(self, peers: tuple[str, ...]) -> None:
+        """Those that are not asked yet, at once."""
+        self.rewire(tuple(dict.fromkeys((*self.peers, *peers))))
+
     def due(self, now: float) -> tuple[str, ...]:
         """Whom to ask now. One that failed is asked on, or it could never be found again (the thesis' loop gives up)."""
         if now < self.next_at:
@@ -52,7 +56,8 @@ class Monitor:
         self.heard.add(peer)
         for stream, offer in offers.items():
             news = news or _differ(before[stream], offer)
-            self.frontiers[stream] = max(offer.frontier, self.furthest(stream))
+            if offer.frontier > self.furthest(stream):
+                self.frontiers[stream] = offer.frontier
         return news
 
     def furthest(self, stream: str) -> int:

@@ -55,6 +55,7 @@ class Outlet:
     """What is tentative, no older than the bound: who comes from another replica would otherwise wait for what is newer."""
     readers: dict[str, Reader] = field(default_factory=dict)
     needs: dict[str, int] = field(default_factory=dict)
+    """Of those that may read it."""
     reserves: dict[str, float] = field(default_factory=dict)
     reserve: float = 0.0
     """The highest of them: the time that is needed from here to the last outputs."""
@@ -234,14 +235,14 @@ class Outlet:
     @property
     def all_heard(self) -> bool:
         """Whether all who may read it have said what they need."""
-        return {*self.needs}.issuperset(self.readers_expected)
+        return len(self.needs) == len(self.readers_expected)
 
     @property
     def lowest_need(self) -> int:
         """The lowest bucket that any replica of any reader may still ask for."""
         if not self.all_heard:
             return self.kept_from
-        return min([self.needs[reader] for reader in self.readers_expected], default=self.frontier)
+        return min(self.needs.values(), default=self.frontier)
 
     def forget(self) -> Iterator[Effect]:
         """What nobody needs any more."""

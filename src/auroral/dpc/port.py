@@ -74,6 +74,8 @@ class Port:
 
     def switch(self, offers: Mapping[str, Offer], now: float) -> Iterator[Effect]:
         """Read from the replicas that the table says."""
+        if self._as_ever(offers, now):
+            return
         stalled = {producer for producer in self.lanes if self._stalled(producer, offers[producer], now)}
         judge = Judge(self.settings, None if self.resuming else self.frontier, self.may_lose)
         lossy = judge.least_lossy(offers)
@@ -88,6 +90,20 @@ class Port:
             changed = self.lanes.get(producer) is not lane or (producer in lossy and producer not in self.leaving_out)
             if (changed and offers[producer].state is not State.FAILURE) or producer in stalled:
                 yield self._subscribe(producer, lane, now, producer in lossy)
+
+    def _as_ever(self, offers: Mapping[str, Offer], now: float) -> bool:
+        """Row 1 of the table, nearly always: one replica is read, is stable and gives what is needed, so that no other matters."""
+        if self.curr is None or self.bck is not None or len(self.lanes) != 1 or self.resuming:
+            return False
+        producer = self.curr.replica
+        offer, ahead = offers[producer], offers[producer].frontier - self.frontier
+        return (
+            self.lanes.get(producer) is Lane.BOTH
+            and offer.state is State.STABLE
+            and offer.kept_from <= self.frontier
+            and ahead * self.settings.bucket <= self.settings.long_replay
+            and not self._stalled(producer, offer, now)
+        )
 
     def _stalled(self, producer: str, offer: Offer, now: float) -> bool:
         """Whether it says that it is further, and nothing comes (D27)."""

@@ -7,8 +7,8 @@ stable bucket once. Until the old ones end, what the new ones may need is kept a
 with what is decided by then.
 
 What is decided is written down before it is said, and said until all whom it concerns know it; whoever of them is away delays what is
-under way. What waits for somebody who will not come back can be given up: a move as long as the old replicas are read, a change as
-long as not all have promised.
+under way. What waits for somebody who will not come back can be given up: a move to its end, so that one whose new replica is dead can
+be begun again with another; a change as long as not all have promised.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class Reconfiguration:
                     yield Report("refused", query, detail=f"there is no query {query} to be changed")
                 else:
                     yield from self._want(Wanted(query))
-            case GiveUp():
-                yield from self._give_up()
+            case GiveUp(query):
+                yield from self._give_up(query)
             case Received(sender, Rewired(number)):
                 if number == self.layout.number:
                     self.untold.pop(sender, None)
@@ -106,12 +106,20 @@ class Reconfiguration:
         self.layout = replace(self.layout, wanted=(*self.layout.wanted, wanted))
         yield KeepLayout(self.layout)
 
-    def _give_up(self) -> Iterator[Effect]:
-        if self.layout.moving is not None and self.layout.phase is not Phase.READ:
-            yield from self._decide(self._moved(self.layout.members))
-        elif self.change is not None:
+    def _give_up(self, query: str) -> Iterator[Effect]:
+        layout = self.layout
+        if layout.moving == query and layout.phase is not Phase.READ and not layout.back:
+            yield from self._decide(self._moved(layout.members))
+        elif layout.moving == query and not layout.back:
+            # Some have gone over: a move back. The old ones run, and keep for all readers what they need.
+            members = {**layout.members, query: layout.after}
+            following = replace(layout, number=layout.number + 1, members=members, after=layout.members[query])
+            yield from self._decide(replace(following, phase=Phase.START, back=True))
+        elif self.change is not None and self.change.query == query:
             # Those that promised are told that it is void.
             yield from self._decide(replace(self._with_attempt(self.change), changing=None))
+        else:
+            yield Report("refused", query, detail=f"nothing of {query} is under way that could be given up")
 
     def _step(self, now: float) -> Iterator[Effect]:
         while not self._waits and (following := self._following()) is not None:
@@ -185,6 +193,7 @@ class Reconfiguration:
             moving=None,
             after=(),
             phase=Phase.PREPARE,
+            back=False,
         )
 
     def _next(self) -> Layout | None:

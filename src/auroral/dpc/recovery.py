@@ -89,8 +89,10 @@ class Recovery:
         elif now >= self.asked_at + self.settings.detection:
             self.asked_at = now
             yield from (Send(peer, WantState(stream)) for peer in self.peers)
-            if not self.peers:
-                yield Report("state lost", stream, detail=f"nobody has a state of {stream} that its inputs reach")
+            if not self.peers or (self._waited(now) and not any(peer in self.monitor.offers for peer in self.peers)):
+                yield Report(
+                    "state lost", stream, detail=f"nobody who answers has a state of {stream} that its inputs reach"
+                )
 
     def _reached(self, union: SUnion, snapshot: Snapshot) -> bool:
         return all(port.first <= union.reads_from(name, snapshot.bucket) for name, port in union.ports.items())

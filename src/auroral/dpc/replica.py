@@ -216,10 +216,11 @@ class Replica:
                 yield Send(sender, Refuse(number))
             case Ask() | Grant() | Refuse() | Release():
                 yield from self.turns.heard(sender, message, now)
-            case Rewire(number, wiring) if number >= self.wired and can_go_over(self.ports, wiring, self.monitor):
-                self.wired = number
-                yield from self._rewire(wiring)
-                yield Send(sender, Rewired(number))
+            case Rewire(number, wiring) if number >= self.wired:
+                if can_go_over(self.ports, wiring, self.monitor):
+                    self.wired = number
+                    yield from self._rewire(wiring)
+                    yield Send(sender, Rewired(number))
             case Prepare() if self.recovering:
                 # It does not know yet how far its earlier lives came.
                 pass
@@ -347,6 +348,6 @@ class Replica:
     def offers(self, now: float) -> dict[str, Offer]:
         fresh = self.turns.fresh
         return {
-            stream: Offer(union.state(now), fresh, union.outlet.frontier, union.outlet.kept_from)
+            stream: Offer(union.said(now), fresh, union.outlet.frontier, union.outlet.kept_from)
             for stream, union in self.unions.items()
         }

@@ -58,4 +58,6 @@ def _tentative(
 def given_up(union: SUnion, comparison: Comparison, now: float) -> Iterator[Effect]:
     """D71: what can never be made stable is a gap for those behind it too."""
     while union.begun and union.gives_up:
+        # Its state may be another one by now.
+        union.oldest_heard = float("-inf")
         yield from _stable(union, comparison, (LOST,), now, (0.0,))

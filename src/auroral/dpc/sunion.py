@@ -14,7 +14,7 @@ from auroral.dpc.fold import Fold
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet
 from auroral.dpc.port import Port
-from auroral.dpc.settings import WORTH_DELAYING, Policy, Settings
+from auroral.dpc.settings import UNLIMITED, WORTH_DELAYING, Policy, Settings
 from auroral.dpc.states import State
 from auroral.dpc.usual import Usual
 from auroral.dpc.values import Content
@@ -64,6 +64,8 @@ class SUnion:
     noted: State = State.STABLE
     since: float = 0.0
     """When it came into the state that was last noted."""
+    oldest_heard: float = float("-inf")
+    """When that input was last heard which has been silent for longest; a state that was noted holds no longer than it may be."""
     failing_since: float | None = None
     """When it was last stable."""
 
@@ -91,6 +93,8 @@ class SUnion:
         """D71: whether the next bucket will never be made stable: part of what it is computed from is lost, or must be."""
         if self._lossy and self._lost(self.outlet.frontier):
             return True
+        if self.settings.lost_beyond == UNLIMITED:
+            return False
         ahead = max([port.furthest for port in self.ports.values()]) - self.outlet.frontier
         return ahead > self.settings.lost_beyond and not self.can_be_stable
 
@@ -214,8 +218,14 @@ class SUnion:
     def allowed(self, bucket: int) -> bool:
         if not self.spec.constraints:
             return True
-        coverage = self.coverage(bucket)
+        (coverage,) = self.coverages(bucket, bucket + 1, bucket)
         return all(constraint.allows(coverage) for constraint in self.spec.constraints)
+
+    def _held_back(self, now: float) -> bool:
+        """Whether something is due that its constraints keep back. Another replica may have enough of the sources, and is to be read."""
+        if not self.spec.constraints:
+            return False
+        return any(due <= now and not self.allowed(bucket) for bucket, due in self.deadlines().items())
 
     def _all_is_there(self, bucket: int, now: float) -> bool:
         """Whether every input has closed the bucket in some version, or has failed; the first bucket of a failure waits for those
@@ -270,7 +280,8 @@ class SUnion:
         failed = [name for name, port in self.ports.items() if port.failed(self.monitor, now)]
         if failed:
             dead = {name for name in failed if self.ports[name].cut_off(self.monitor, now)}
-            return State.FAILURE if any(group <= dead for group in self.spec.required) else State.UP_FAILURE
+            nothing_comes = any(group <= dead for group in self.spec.required) or self._held_back(now)
+            return State.FAILURE if nothing_comes else State.UP_FAILURE
         if self.outlet.newest >= self.outlet.frontier:
             return State.STABILIZATION
         begin, end = self.stable_range
@@ -278,8 +289,14 @@ class SUnion:
         behind = (end - begin) * self.settings.bucket - 2 * self.usual_job.highest
         return State.STABILIZATION if behind > self.settings.detection else State.STABLE
 
+    def said(self, now: float) -> State:
+        """The state, for all who ask: as long as all is well, only time can have changed it since it was noted."""
+        well = self.noted is State.STABLE and now - self.oldest_heard <= self.settings.silence
+        return State.STABLE if well else self.state(now)
+
     def note_state(self, now: float) -> None:
         state = self.state(now)
+        self.oldest_heard = min([port.heard for port in self.ports.values()])
         if state is not self.noted:
             self.noted, self.since = state, now
         if state is State.STABLE:

@@ -24,8 +24,8 @@ class Turns:
     @property
     def fresh(self) -> bool:
         """Whether it can answer in time while it corrects: the bound has room for what it and those behind it take."""
-        unions = self.jobs.unions.values()
-        return all(u.own_time + self.settings.hop + u.outlet.reserve < self.settings.bound for u in unions)
+        hop, unions = self.settings.hop, self.jobs.unions.values()
+        return max([union.own_time + hop + union.outlet.reserve for union in unions]) < self.settings.bound
 
     def take(self, now: float) -> Iterator[Effect]:
         processing = [union for union in self.jobs.unions.values() if union.processing]

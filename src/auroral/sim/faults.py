@@ -11,7 +11,8 @@ from auroral.model.errors import AuroralError
 MANY = 99
 CATALOG_HOST = "catalog"
 """Who moves replicas and changes queries; there is one where something moves or changes."""
-RECONFIGURES = ("move", "change")
+RECONFIGURES = ("move", "change", "abandon")
+OF_QUERIES = ("change", "abandon")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ VERBS: Mapping[str, Verb] = {
     "open": Verb("a source goes on giving rows and closes no bucket", 1, 1, "close"),
     "move": Verb("the replica on a host goes to another one, which may be new", 2, 2),
     "change": Verb("a query gets another version, from some bucket on", 1, 1),
+    "abandon": Verb("the move or change of a query that is under way, if there is one, is given up", 1, 1),
     "heal": Verb("ends cut", 1, 2, one_way=True),
     "rejoin": Verb("ends isolate", 1, MANY),
     "quicken": Verb("ends slow", 2, 2),
@@ -77,8 +79,7 @@ def parse(text: str, places: Iterable[str] | None = None) -> tuple[Fault, ...]:
         catalog = [CATALOG_HOST] if any(fault.verb in RECONFIGURES for _, fault in found) else []
         known = {*places, *moved_to, *catalog}
         for number, fault in found:
-            # Of a query, not of a host.
-            if fault.verb == "change":
+            if fault.verb in OF_QUERIES:
                 continue
             if unknown := [place for place in fault.places if place not in known]:
                 raise WrongSchedule(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from auroral.dpc.coverage import Level
 from auroral.dpc.settings import Policy
 from auroral.dpc.sunion import OutputSpec
 from auroral.sim.record import Moment, Tree
@@ -18,10 +18,22 @@ class Oracle:
     scenario: Scenario
     names: dict[str, tuple[str, ...]] = field(init=False)
     outputs: dict[str, OutputSpec] = field(init=False)
+    changed: dict[str, Tree] = field(default_factory=dict)
+    """What could come of each stream when something last changed."""
+    lacking: dict[str, float] = field(init=False)
+    """Of streams with constraints, the seconds from a change until what was lost by it, be it by a reader that went over to another
+    replica, is in none of the buckets that are read: until then nobody knows what is given. Of others none."""
 
     def __post_init__(self) -> None:
         self.names = {stream: self.scenario.names(stream) for stream in self.scenario.streams}
         self.outputs = {output.stream: output for query in self.scenario.queries for output in query.outputs}
+        self.lacking = {stream: self._lacking(stream) for stream in self.scenario.outputs}
+
+    def _lacking(self, stream: str) -> float:
+        settings = self.scenario.settings
+        if not self.constrained(stream):
+            return 0.0
+        return self.settled() + settings.bound + self.history(stream) * settings.bucket
 
     def stable_since(self, moment: Moment, stream: str, reader: str = CLIENT) -> float | None:
         """Since when one and the same tree with all sources has led to the reader; None if there is none now."""
@@ -51,7 +63,46 @@ class Oracle:
             return stream in moment.giving
         if name in moment.mute:
             return False
-        return all(any(self.anything(moment, read, name) for read in group) for group in self.outputs[stream].required)
+        output = self.outputs[stream]
+        if not all(any(self.anything(moment, read, name) for read in group) for group in output.required):
+            return False
+        return all(
+            len(self._surely(moment, stream, name, one.worst) & one.sources) >= one.number for one in output.constraints
+        )
+
+    def _surely(self, moment: Moment, stream: str, name: str, worst: Level) -> frozenset[str]:
+        """The sources that are in what it gives, this well at least, whichever replicas are read on the way: which of several that lack
+        something is read is not chosen by what they lack."""
+        if stream not in self.outputs:
+            given = moment.closing if worst is Level.COMPLETE else moment.giving
+            return frozenset([stream]) if stream in given else frozenset()
+        found = frozenset[str]()
+        for read in self.outputs[stream].reads:
+            giving = [n for n in self.names[read] if (n, name) in moment.links and self._gives(moment, read, n)]
+            each = [self._surely(moment, read, one, worst) for one in giving]
+            found |= frozenset.intersection(*each) if each else frozenset()
+        return found
+
+    def constrained(self, stream: str) -> bool:
+        """Whether it, or something that it is computed from, is given only if enough is in it."""
+        if stream not in self.outputs:
+            return False
+        output = self.outputs[stream]
+        return bool(output.constraints) or any(map(self.constrained, output.reads))
+
+    def history(self, stream: str) -> int:
+        """Buckets of its sources that it reads at most."""
+        if stream not in self.outputs:
+            return 0
+        return max(horizon + self.history(read) for read, horizon in self.outputs[stream].reads.items())
+
+    def settled(self) -> float:
+        """Seconds after which a tree that is whole gives stable buckets again: what failed is found to be back, what was missed is
+        fetched and corrected level by level, in turns where jobs take long, and the newest comes."""
+        scenario = self.scenario
+        levels = max(map(self.depth, scenario.outputs))
+        turns = 10.0 if scenario.job >= scenario.settings.bucket else 0.0
+        return scenario.settings.detection + 2.0 + levels * (0.5 + 10 * scenario.job) + turns
 
     def depth(self, stream: str) -> int:
         """Replicas on the longest way from a source."""
@@ -66,14 +117,17 @@ class Oracle:
         own = 2 * job if delays and job > settings.bucket else job
         return self.depth(stream) * (1.5 * own + 2 * settings.hop)
 
-    def trees(self, moments: list[Moment], stream: str) -> Iterator[Tree]:
-        before: Moment | None = None
-        found = Tree(0.0, None, False)
-        for moment in moments:
-            if before is None or not _alike(before, moment):
-                found = Tree(moment.at, self.stable_since(moment, stream), self.anything(moment, stream))
-            before = moment
-            yield found._replace(at=moment.at)
+    def grow(self, trees: dict[str, list[Tree]], moments: list[Moment]) -> None:
+        """What could come to the client at each moment that is new."""
+        for stream, known in trees.items():
+            for number in range(len(known), len(moments)):
+                moment = moments[number]
+                if not number or not _alike(moments[number - 1], moment):
+                    now = Tree(moment.at, self.stable_since(moment, stream), self.anything(moment, stream))
+                    self.changed[stream] = now
+                found = self.changed[stream]
+                anything = found.anything and moment.at >= found.at + self.lacking[stream]
+                known.append(Tree(moment.at, found.stable_since, anything))
 
 
 def _alike(one: Moment, other: Moment) -> bool:
@@ -85,16 +139,3 @@ def _alike(one: Moment, other: Moment) -> bool:
         and one.mute == other.mute
         and one.free == other.free
     )
-
-
-def without(trees: list[Tree]) -> Iterator[Interval]:
-    """When the client could be given nothing."""
-    since: float | None = None
-    for tree in trees:
-        if not tree.anything and since is None:
-            since = tree.at
-        elif tree.anything and since is not None:
-            yield since, tree.at
-            since = None
-    if since is not None:
-        yield since, float("inf")

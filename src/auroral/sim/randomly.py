@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from auroral.dpc.coverage import AtLeast, Level
 from auroral.dpc.settings import Policy, Settings, WhenFull
 from auroral.sim.faults import CATALOG_HOST, VERBS, Fault
 from auroral.sim.oracle import Oracle
@@ -47,7 +48,26 @@ def random_scenario(seed: int) -> Scenario:
     )
     calm = replace(calm, settings=_with_bound(draw, calm))
     wild = replace(calm, faults=random_faults(draw, calm))
-    return replace(wild, clocks=_clocks(draw, wild))
+    wild = replace(wild, clocks=_clocks(draw, wild))
+    wild = replace(wild, queries=tuple(_constrained(draw, wild, query) for query in queries))
+    return replace(wild, faults=tuple(sorted([*wild.faults, *_abandoned(draw, wild)])))
+
+
+def _abandoned(draw: Draw, scenario: Scenario) -> Iterator[Fault]:
+    """Some moves and changes are given up, be they over by then or not."""
+    for fault in scenario.faults:
+        if fault.verb in ("move", "change") and draw.random() < 0.2:
+            query = next(query.name for query in scenario.queries if fault.places[0].startswith(query.name))
+            yield Fault(round(fault.at + draw.uniform(0.1, 6.0), 1), "abandon", (query,))
+
+
+def _constrained(draw: Draw, scenario: Scenario, query: Query) -> Query:
+    """Some outputs are given only if enough of their sources are in them."""
+    if draw.random() < 0.95:
+        return query
+    sources = scenario.computed_from(query.stream)
+    worst = draw.choice((Level.PARTIAL, Level.PARTIAL, Level.COMPLETE))
+    return replace(query, constraints=(AtLeast(draw.randint(1, len(sources)), frozenset(sources), worst),))
 
 
 def _clocks(draw: Draw, scenario: Scenario) -> dict[str, float]:
@@ -63,7 +83,7 @@ def _settings(draw: Draw, folds: bool) -> Settings:
     return Settings(
         bucket=draw.choice((0.25, 0.5)),
         bound=draw.choice((2.5, 3.0, 5.0)),
-        ping_every=draw.choice((0.2, 0.25, 0.3, 0.3)),
+        ping_every=draw.choice((0.25, 0.3, 0.3, 0.3)),
         while_failing=policies[0],
         while_correcting=policies[1],
         most_kept=room,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,7 +19,6 @@ from auroral.dpc.events import (
     Miss,
     Report,
     Send,
-    WakeAt,
 )
 from auroral.dpc.replica import Replica
 from auroral.dpc.source import Source
@@ -34,7 +32,7 @@ MUTE = 5.0
 FOUND = 0.5
 """Seconds in which two that have been told to be apart find each other again."""
 NEVER = float("inf")
-EVERY = 0.25
+EVERY = 0.5
 """Seconds between two looks at everything."""
 
 
@@ -148,17 +146,16 @@ class Run:
     read: dict[tuple[str, int, str, str], list[tuple[int, int]]] = field(default_factory=dict)
     """By core, life, output and input: the buckets that stable jobs read for the first time, and their rows."""
 
+    broken: list[str] = field(default_factory=list)
+    """What was found broken as it went, each with the name of its invariant."""
+
     @property
     def scenario(self) -> Scenario:
         return self.stage.scenario
 
-    def moments_apart(self, seconds: float) -> Iterator[tuple[Moment, Moment]]:
-        """Each moment, after the last one that lay so long before it."""
-        times = [moment.at for moment in self.moments]
-        for moment in self.moments:
-            before = self.moments[max(0, bisect_right(times, moment.at - seconds) - 1)]
-            if before.at <= moment.at - seconds:
-                yield before, moment
+    @property
+    def now(self) -> float:
+        return self.stage.world.now
 
 
 @dataclass(slots=True)
@@ -178,6 +175,7 @@ class Recorder:
 
     def __post_init__(self) -> None:
         scenario = self.run.scenario
+        self.run.deliveries = {stream: [] for stream in scenario.outputs}
         self.pairs = tuple(
             dict.fromkeys((p, r) for s in scenario.streams for p in scenario.names(s) for r in scenario.readers(s))
         )
@@ -201,17 +199,14 @@ class Recorder:
                 self._given(now, core, effect.message)
             elif self.came_back and isinstance(effect.message, Pong):
                 self._spoke(now, core)
-        elif isinstance(effect, WakeAt):
-            # Most of what else there is.
-            pass
         elif isinstance(effect, Deliver):
             one = Delivery(now, effect.bucket, effect.content, effect.stable)
-            self.run.deliveries.setdefault(effect.stream, []).append(one)
+            self.run.deliveries[effect.stream].append(one)
         elif isinstance(effect, Miss):
             gap = [Delivery(now, bucket, LOST, True) for bucket in range(effect.begin, effect.end)]
-            self.run.deliveries.setdefault(effect.stream, []).extend(gap)
+            self.run.deliveries[effect.stream].extend(gap)
         elif isinstance(effect, Interrupt):
-            before = len(self.run.deliveries.get(effect.stream, []))
+            before = len(self.run.deliveries[effect.stream])
             self.run.interruptions.setdefault(effect.stream, set()).add(before)
         elif isinstance(effect, Evaluate):
             self._evaluates(now, core, effect)
@@ -336,7 +331,7 @@ class Recorder:
         )
         living = {name: world.started[name] + (MUTE if world.started[name] > 0 else 0.0) for name in cores}
         for name, core in cores.items():
-            if isinstance(core, Replica) and core.versions.plan.promised is None:
+            if isinstance(core, Replica) and not _held_up(core):
                 self.free.setdefault(name, now)
             else:
                 self.free.pop(name, None)
@@ -346,6 +341,15 @@ class Recorder:
         for name, core in cores.items():
             _add(moment, name, core)
         self.run.moments.append(moment)
+
+
+def _held_up(core: Replica) -> bool:
+    """Whether it could make something stable if it had not promised to wait."""
+    limit = core.versions.plan.limit
+    return any(
+        union.outlet.frontier >= limit and min(port.frontier for port in union.ports.values()) > limit
+        for union in core.unions.values()
+    )
 
 
 def _frontier(core: object, stream: str) -> int:

@@ -10,17 +10,20 @@ from auroral.model.errors import AuroralError
 from auroral.sim.faults import text, with_their_ends
 from auroral.sim.invariants import INVARIANTS
 from auroral.sim.invariants.bounds import lateness
+from auroral.sim.invariants.going import AsItGoes
 from auroral.sim.oracle import Oracle
-from auroral.sim.record import Recorder, Run
+from auroral.sim.record import EVERY, Recorder, Run
 from auroral.sim.scenario import Scenario
 from auroral.sim.stage import Stage
 from auroral.sim.world import Watcher
 
 AFTER = 10.0
-"""Seconds that a run goes on after the last row."""
+"""Seconds that a run goes on after the last row at most."""
+REST = 2.0
+"""Seconds that it goes on when all has come: what was said last is heard, and nothing more may come."""
 FOUND = 2.0
 """Seconds until all replicas have found one another, be it over some heartbeats: what comes before is late."""
-CALM = FOUND + 4.0
+CALM = FOUND + 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,11 @@ def simulate(scenario: Scenario, *watchers: Watcher) -> Outcome:
 
 
 def judged(run: Run) -> Outcome:
-    violations = tuple(f"{check.__name__}: {found}" for check in INVARIANTS for found in check(run))
+    """A run that has ended: by what was found broken on its way, or else as a whole."""
+    at_the_end = [check for check in INVARIANTS if not isinstance(check, AsItGoes)]
+    violations = tuple(run.broken) or tuple(
+        f"{check.__name__}: {found}" for check in at_the_end for found in check(run)
+    )
     tentative = [one for given in run.deliveries.values() for one in given if not one.stable]
     world = run.stage.world
     rows = sum(one.content.count for one in tentative)
@@ -66,15 +73,48 @@ def judged(run: Run) -> Outcome:
 
 
 def observed(scenario: Scenario, *watchers: Watcher) -> Run:
-    """The scenario, run to its end."""
+    """The scenario, run to its end, or to where a guarantee is broken."""
     run = Run(Stage(scenario), {}, usual(scenario))
     Recorder(run)
     run.stage.world.watchers.extend(watchers)
-    run.stage.world.run(scenario.seconds + AFTER)
-    run.expected = scenario.expected(run.stage.layout.versions)
-    oracle = Oracle(scenario)
-    run.trees = {stream: list(oracle.trees(run.moments, stream)) for stream in scenario.outputs}
+    judge, end = Judge(run), scenario.seconds + REST
+    judge.run_to(end)
+    while run.now < scenario.seconds + AFTER - REST and not run.stage.rests and not run.broken:
+        judge.run_to(run.now + EVERY)
+    judge.run_to(run.now + REST)
     return run
+
+
+class Judge:
+    """Looks at a run as it goes."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.oracle = run, Oracle(run.scenario)
+        self.versions = self._versions()
+        run.expected = run.scenario.expected(run.stage.layout.versions)
+        run.trees = {stream: [] for stream in run.scenario.outputs}
+        self.judging = {check.__name__: check.begin(run) for check in INVARIANTS if isinstance(check, AsItGoes)}
+
+    def run_to(self, end: float) -> None:
+        """If nothing is found broken before."""
+        while self.run.now < end and not self.run.broken:
+            self.run.stage.world.run(min(self.run.now + EVERY, end))
+            self._look()
+
+    def _versions(self) -> dict[str, tuple[int, ...]]:
+        return {query: decision.starts for query, decision in self.run.stage.layout.versions.items()}
+
+    def _look(self) -> None:
+        run = self.run
+        self.oracle.grow(run.trees, run.moments)
+        if (versions := self._versions()) != self.versions:
+            self.versions = versions
+            run.expected = run.scenario.expected(run.stage.layout.versions)
+        for name, judging in self.judging.items():
+            for words in judging:
+                if words is None:
+                    break
+                run.broken.append(f"{name}: {words}")
 
 
 def usual(scenario: Scenario) -> dict[str, float]:

@@ -8,14 +8,14 @@ from functools import partial
 
 from auroral.dpc.client import Client
 from auroral.dpc.coverage import Level
-from auroral.dpc.events import Effect, Evaluate, Evaluated, Keep, KeepLayout, Logged, MoveTo, Pause, Propose
-from auroral.dpc.layout import Layout, Wiring
+from auroral.dpc.events import Effect, Evaluate, Evaluated, GiveUp, Keep, KeepLayout, Logged, MoveTo, Pause, Propose
+from auroral.dpc.layout import Layout, Wiring, moved
 from auroral.dpc.reconfiguration import Reconfiguration
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.source import Source
 from auroral.dpc.values import Content
 from auroral.dpc.versions import Plan
-from auroral.sim.faults import CATALOG_HOST, RECONFIGURES, Fault, WrongSchedule
+from auroral.sim.faults import CATALOG_HOST, OF_QUERIES, RECONFIGURES, Fault, WrongSchedule
 from auroral.sim.lineage import Lineage
 from auroral.sim.scenario import CATALOG, CLIENT, CLIENT_HOST, Fragment, Scenario, host
 from auroral.sim.standin import content
@@ -78,7 +78,9 @@ class Stage:
                 raise WrongSchedule(f"{fault}: {fault.places[0]} is no source; there are {', '.join(scenario.sources)}")
             if fault.verb == "move":
                 self._check_move(fault)
-            if fault.verb == "change" and fault.places[0] not in (names := [query.name for query in scenario.queries]):
+            if fault.verb in OF_QUERIES and fault.places[0] not in (
+                names := [query.name for query in scenario.queries]
+            ):
                 raise WrongSchedule(f"{fault}: there is no query {fault.places[0]}; there are {', '.join(names)}")
             if fault.verb in RECONFIGURES and CATALOG_HOST in {*scenario.sources, *map(host, self.queries)}:
                 raise WrongSchedule(
@@ -119,6 +121,15 @@ class Stage:
 
     def _client(self) -> Client:
         return Client(CLIENT, self._wiring(CLIENT).inputs, self.scenario.settings)
+
+    @property
+    def rests(self) -> bool:
+        """Whether everything is stable everywhere, and nothing is to move or to change."""
+        cores, wanted = self.world.cores.values(), self.scenario.buckets
+        made = [outlet.frontier for core in cores if isinstance(core, Replica) for outlet in core.outlets.values()]
+        read = [port.frontier for core in cores if isinstance(core, Client) for port in core.ports.values()]
+        reconfigures = self.layout.moving or self.layout.changing or self.layout.wanted
+        return not reconfigures and min([*made, *read]) >= wanted
 
     # Moves
 
@@ -161,13 +172,24 @@ class Stage:
         for query in self.scenario.queries:
             if f"{query.name}@{leaves}" in self.scenario.replica_names(query) and CATALOG in self.world.cores:
                 wanted = MoveTo(query.name, f"{query.name}@{leaves}", f"{query.name}@{comes}")
-                self.moves.append(wanted)
+                planned = self.layout.planned(query.name)
+                if moved(planned, wanted.leaves, wanted.comes) != planned:
+                    self.moves.append(wanted)
                 self.world.tell(CATALOG, wanted)
 
     def _change(self, query: str) -> None:
         if CATALOG in self.world.cores:
             self.changes.append(query)
             self.world.tell(CATALOG, Propose(query))
+
+    def _abandon(self, query: str) -> None:
+        if CATALOG in self.world.cores:
+            under_way = self.layout
+            if under_way.moving == query and not under_way.back:
+                self.moves.remove(next(move for move in self.moves if move.query == query and _is(move, under_way)))
+            elif under_way.changing == query:
+                self.changes.remove(query)
+            self.world.tell(CATALOG, GiveUp(query))
 
     # Sources
 
@@ -233,6 +255,8 @@ class Stage:
                 self._move(*places)
             case "change":
                 self._change(*places)
+            case "abandon":
+                self._abandon(*places)
             case "restart":
                 for place in places:
                     self._restart(place)
@@ -261,3 +285,7 @@ class Stage:
                 self._start_catalog()
         else:
             self._start_and_stop()
+
+
+def _is(move: MoveTo, under_way: Layout) -> bool:
+    return moved(under_way.members[move.query], move.leaves, move.comes) == under_way.after

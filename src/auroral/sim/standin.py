@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from auroral.dpc.coverage import AtLeast
 from auroral.dpc.events import Evaluate, Evaluated
 from auroral.dpc.sunion import OutputSpec
 from auroral.dpc.values import Content, Snapshot
@@ -48,6 +49,8 @@ class Query:
     inputs: tuple[str, ...]
     horizon: int = 1
     side: Query | None = None
+    constraints: tuple[AtLeast, ...] = ()
+    """On its first output."""
 
     @property
     def stream(self) -> str:
@@ -70,7 +73,8 @@ class Query:
         groups = [{name} for name in self.inputs] if self.kind is Kind.JOIN else [set(self.inputs)]
         required = tuple(frozenset(group) for group in groups)
         folds = self.kind is Kind.FOLD
-        return OutputSpec(self.stream, dict.fromkeys(self.inputs, self.horizon), required, (), folds=folds)
+        reads = dict.fromkeys(self.inputs, self.horizon)
+        return OutputSpec(self.stream, reads, required, (), self.constraints, folds)
 
     def evaluate(self, asked: Evaluate) -> Evaluated:
         contents: dict[str, tuple[Content, ...]] = {}

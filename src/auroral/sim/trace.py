@@ -80,7 +80,7 @@ class Trace:
                 yield f"is told that {_buckets(begin, end)} of {stream} will never come"
             case Interrupt(stream):
                 yield f"another failure ends the corrections of {stream}"
-            case KeepLayout(Layout(_, number, moving, after, phase, changing)):
+            case KeepLayout(Layout(_, number, moving, after, phase, _, changing)):
                 what = (
                     "nothing moves" if moving is None else f"{moving} moves to {', '.join(after)}: {phase.name.lower()}"
                 )

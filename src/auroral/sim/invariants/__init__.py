@@ -1,7 +1,7 @@
 """The guarantees, one function each: what a run of the simulation must keep, and the words for what it broke.
 
-Each takes a run that has ended, with all that was seen of it on the way. An invariant excuses only what the design says is out of
-reach, and says so.
+Each takes a run with all that was seen of it. Those that need nothing of what comes later are judged as it goes, the others when it
+has ended. An invariant excuses only what the design says is out of reach, and says so.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from auroral.sim.invariants.stable import (
     tentative_is_corrected,
 )
 from auroral.sim.invariants.tentative import (
+    constraints_hold,
     coverage_is_right,
     no_guesses_unless_so_set,
     tentative_is_right,
@@ -56,6 +57,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     views_are_right,
     tentative_is_right,
     coverage_is_right,
+    constraints_hold,
     no_guesses_unless_so_set,
     soon_without_failures,
     within_the_bound,

@@ -3,75 +3,113 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from auroral.dpc.settings import Policy, Settings
+from auroral.sim.invariants.going import AsItGoes, Deliveries, Judging, News
 from auroral.sim.network import SLOWER
-from auroral.sim.oracle import Oracle, without
-from auroral.sim.record import Run
-from auroral.sim.scenario import Scenario
+from auroral.sim.oracle import Interval, Oracle
+from auroral.sim.record import EVERY, Delivery, Run, Tree
 
 
-def settled(scenario: Scenario) -> float:
-    """Seconds after which a tree that is whole gives stable buckets again: what failed is found to be back, what was missed is fetched
-    and corrected level by level, in turns where jobs take long, and the newest comes."""
-    levels = max(Oracle(scenario).depth(stream) for stream in scenario.outputs)
-    turns = 10.0 if scenario.job >= scenario.settings.bucket else 0.0
-    return scenario.settings.detection + 2.0 + levels * (0.5 + 10 * scenario.job) + turns
+class Gaps:
+    """When the client could be given nothing of a stream, as far as is known: one that has not ended ends never."""
+
+    def __init__(self, trees: list[Tree]) -> None:
+        self.trees, self.found = News(trees), list[Interval]()
+
+    def __call__(self) -> list[Interval]:
+        for tree in self.trees:
+            since = self.found[-1][0] if self.found and self.found[-1][1] == float("inf") else None
+            if not tree.anything and since is None:
+                self.found.append((tree.at, float("inf")))
+            elif tree.anything and since is not None:
+                self.found[-1] = (since, tree.at)
+        return self.found
 
 
-def lateness(run: Run, stream: str) -> Iterator[tuple[float, bool]]:
-    """Of each bucket, how much later than usual it or a newer one came in any version, and whether nothing could come for a while:
-    then the time counts from when something could again, a bucket and the usual time later."""
-    settings = run.scenario.settings
-    gaps = list(without(run.trees[stream]))
-    for bucket, at in enumerate(_first_times(run, stream, newer=True)):
-        due = (bucket + 1) * settings.bucket + run.usual[stream]
+@dataclass(slots=True)
+class Lateness:
+    """How much later than usual each bucket of an output, or a newer one, came in any version."""
+
+    run: Run
+    stream: str
+    gaps: Gaps = field(init=False)
+    first: int = 0
+    """The first bucket that has not come."""
+
+    def __post_init__(self) -> None:
+        self.gaps = Gaps(self.run.trees[self.stream])
+
+    def due(self, bucket: int) -> float:
+        return (bucket + 1) * self.run.scenario.settings.bucket + self.run.usual[self.stream]
+
+    def came(self, one: Delivery) -> Iterator[tuple[int, float, bool]]:
+        """The buckets that came with it: how late, and whether nothing could come for a while."""
+        if one.content.lost:
+            return
+        while self.first <= min(one.bucket, self.run.scenario.buckets - 1):
+            self.first += 1
+            yield self.first - 1, *self.of(self.first - 1, one.at)
+
+    def of(self, bucket: int, at: float) -> tuple[float, bool]:
+        """Where nothing could come for a while, the time counts from when something could again, a bucket and the usual time later."""
+        settings, due, gaps = self.run.scenario.settings, self.due(bucket), self.gaps()
         ends = [e for begin, e in gaps if begin < due + settings.bound and due - settings.bucket < e]
         # Gaps that follow one another closely are one.
         for begin, end in gaps:
             if ends and begin < max(ends) + settings.bound + settings.bucket:
                 ends.append(end)
-        yield (at - max(due, max(ends) + settings.bucket + run.usual[stream]), True) if ends else (at - due, False)
+        if not ends:
+            return at - due, False
+        return at - max(due, max(ends) + settings.bucket + self.run.usual[self.stream]), True
 
 
-def _first_times(run: Run, stream: str, newer: bool) -> list[float]:
-    """When the client had each bucket first, in any version; with `newer`, a newer one counts for it as well."""
-    times = [float("inf")] * run.scenario.buckets
-    newest = -1
-    for one in run.deliveries.get(stream, []):
-        if one.bucket < len(times) and not one.content.lost:
-            first = newest + 1 if newer else one.bucket
-            for bucket in range(first, one.bucket + 1):
-                times[bucket] = min(times[bucket], one.at)
-            newest = max(newest, one.bucket)
-    return times
+def lateness(run: Run, stream: str) -> Iterator[tuple[float, bool]]:
+    """Of each bucket that came, and whether nothing could come for a while."""
+    found = Lateness(run, stream)
+    for one in run.deliveries[stream]:
+        yield from ((late, excused) for _, late, excused in found.came(one))
 
 
-def within_the_bound(run: Run) -> Iterator[str]:
+@AsItGoes
+def within_the_bound(run: Run) -> Judging:
     """D77: what is new comes less than X later than usual, wherever anything could come; where nothing more happens while it is waited
     for, the time is left over that was set aside to read from another replica, but for what a job waits for the one before it.
 
     X presumes that messages take no longer than the settings say: on a slow link, what it takes longer comes on top.
     """
-    settings, oracle = run.scenario.settings, Oracle(run.scenario)
-    if not _promised(settings):
-        return
-    changes = [fault.at for fault in run.scenario.faults]
-    for stream in run.usual:
-        allowed, waits = settings.bound, run.scenario.job * oracle.depth(stream)
-        if any(fault.verb == "slow" for fault in run.scenario.faults):
-            allowed += SLOWER * (oracle.depth(stream) + 1)
-        for bucket, (late, excused) in enumerate(lateness(run, stream)):
-            due = (bucket + 1) * settings.bucket + run.usual[stream]
-            calm = not excused and not _any(changes, due - settings.failover, due + settings.bound)
-            most = min(allowed, allowed - settings.failover + waits) if calm else allowed
-            if late >= most:
-                yield f"{stream}: bucket {bucket} came {late:.2f} s late; the bound is {most:g} s"
+    late, deliveries = {stream: Lateness(run, stream) for stream in run.usual}, Deliveries(run)
+    most = {stream: _most(run, stream) for stream in run.usual}
+    while promised(run.scenario.settings):
+        for stream, one in deliveries:
+            for bucket, by, excused in late[stream].came(one):
+                if by >= most[stream](late[stream].due(bucket), excused):
+                    yield f"{stream}: bucket {bucket} came {by:.2f} s late at {one.at:.2f} s"
+        for stream, found in late.items():
+            by, excused = found.of(found.first, run.now)
+            if found.first < run.scenario.buckets and by >= most[stream](found.due(found.first), excused):
+                yield f"{stream}: bucket {found.first} has not come at {run.now:.2f} s, and is {by:.2f} s late"
+        yield None
 
 
-def _promised(settings: Settings) -> bool:
+def _most(run: Run, stream: str) -> Callable[[float, bool], float]:
+    """By when it is due, and whether nothing could come for a while: how late it may be at most."""
+    scenario, settings, depth = run.scenario, run.scenario.settings, Oracle(run.scenario).depth(stream)
+    changes = [fault.at for fault in scenario.faults]
+    slow = any(fault.verb == "slow" for fault in scenario.faults)
+    allowed = settings.bound + (SLOWER * (depth + 1) if slow else 0.0)
+    less = min(allowed, allowed - settings.failover + scenario.job * depth)
+
+    def most(due: float, excused: bool) -> float:
+        return allowed if excused or _any(changes, due - settings.failover, due + settings.bound) else less
+
+    return most
+
+
+def promised(settings: Settings) -> bool:
     """Who suspends what is new prefers no answer to a guess."""
     return Policy.SUSPEND not in (settings.while_failing, settings.while_correcting)
 
@@ -94,56 +132,75 @@ def soon_without_failures(run: Run) -> Iterator[str]:
             yield f"{stream}: comes {usual:.2f} s after a bucket's end; the work takes {allowed:.2f} s at most"
 
 
-def every_bucket_comes(run: Run) -> Iterator[str]:
+@AsItGoes
+def every_bucket_comes(run: Run) -> Judging:
     """D77: while nothing changes, each bucket comes in time itself. (When replicas are switched, tentative ones may be lost.)"""
-    settings = run.scenario.settings
-    if not _promised(settings):
-        return
+    settings, deliveries = run.scenario.settings, Deliveries(run)
     changes = [0.0, *(fault.at for fault in run.scenario.faults)]
-    wait = settled(run.scenario) + settings.bound
-    for stream in run.usual:
-        gaps = list(without(run.trees[stream]))
-        for bucket, at in enumerate(_first_times(run, stream, newer=False)):
-            due = (bucket + 1) * settings.bucket + run.usual[stream]
-            quiet = changes[bisect_right(changes, due + settings.bound) - 1] < due - wait
-            possible = all(end < due - wait or due + settings.bound < begin for begin, end in gaps)
-            if quiet and possible and at - due >= settings.bound:
-                yield f"{stream}: bucket {bucket} came {at - due:.2f} s late, though nothing had happened for a while"
+    wait = Oracle(run.scenario).settled() + settings.bound
+    late = {stream: Lateness(run, stream) for stream in run.usual}
+    came: dict[tuple[str, int], float] = {}
+    while promised(settings):
+        for stream, one in deliveries:
+            if not one.content.lost:
+                came.setdefault((stream, one.bucket), one.at)
+        for stream, found in late.items():
+            # What was possible is known a moment later.
+            while (
+                due := found.due(found.first)
+            ) + settings.bound + EVERY < run.now and found.first < run.scenario.buckets:
+                quiet = changes[bisect_right(changes, due + settings.bound) - 1] < due - wait
+                possible = all(end < due - wait or due + settings.bound < begin for begin, end in found.gaps())
+                if quiet and possible and came.get((stream, found.first), run.now) - due >= settings.bound:
+                    yield (
+                        f"{stream}: bucket {found.first} did not come in time, by {due + settings.bound:.2f} s, though nothing "
+                        "had happened for a while"
+                    )
+                found.first += 1
+        yield None
 
 
-def stable_where_it_can_be(run: Run) -> Iterator[str]:
+@AsItGoes
+def stable_where_it_can_be(run: Run) -> Judging:
     """D76: nothing tentative comes where one tree with all sources has been whole for long enough."""
-    wait = settled(run.scenario)
-    for stream, trees in run.trees.items():
-        times = [tree.at for tree in trees]
-        for one in run.deliveries.get(stream, []):
-            since = trees[max(0, bisect_right(times, one.at) - 1)].stable_since
-            if not one.stable and since is not None and one.at > since + wait:
+    wait, deliveries = Oracle(run.scenario).settled(), Deliveries(run)
+    while True:
+        for stream, one in deliveries:
+            if one.stable:
+                continue
+            trees = run.trees[stream]
+            since = trees[max(0, bisect_right(trees, one.at, key=lambda tree: tree.at) - 1)].stable_since
+            if since is not None and one.at > since + wait:
                 yield (
                     f"{stream}: bucket {one.bucket} is tentative at {one.at:.2f} s, though a whole tree has been there "
                     f"since {since:.2f} s"
                 )
-                break
+        yield None
 
 
-def stable_in_time(run: Run) -> Iterator[str]:
+@AsItGoes
+def stable_in_time(run: Run) -> Judging:
     """D76, D81: where one tree with all sources has been whole for long enough, the client has everything stable."""
-    wait, settings = settled(run.scenario), run.scenario.settings
-    for stream, trees in run.trees.items():
-        given = [one for one in run.deliveries.get(stream, []) if one.stable]
-        times = [one.at for one in given]
-        for tree in trees:
-            if tree.stable_since is None or tree.at < tree.stable_since + wait:
-                continue
-            # As far as its newest bucket was due when it must have been stable.
-            wanted = min(int((tree.at - wait) / settings.bucket), run.scenario.buckets)
-            there = bisect_right(times, tree.at)
-            if there < wanted:
-                yield (
-                    f"{stream}: {there} of {wanted} buckets are stable at {tree.at:.2f} s, though a whole tree has been "
-                    f"there since {tree.stable_since:.2f} s"
-                )
-                break
+    wait, settings, deliveries = Oracle(run.scenario).settled(), run.scenario.settings, Deliveries(run)
+    times: dict[str, list[float]] = {stream: [] for stream in run.trees}
+    new = {stream: News(trees) for stream, trees in run.trees.items()}
+    while True:
+        for stream, one in deliveries:
+            if one.stable:
+                times[stream].append(one.at)
+        for stream, trees in new.items():
+            for tree in trees:
+                if tree.stable_since is None or tree.at < tree.stable_since + wait:
+                    continue
+                # As far as its newest bucket was due when it must have been stable.
+                wanted = min(int((tree.at - wait) / settings.bucket), run.scenario.buckets)
+                there = bisect_right(times[stream], tree.at)
+                if there < wanted:
+                    yield (
+                        f"{stream}: {there} of {wanted} buckets are stable at {tree.at:.2f} s, though a whole tree has been "
+                        f"there since {tree.stable_since:.2f} s"
+                    )
+        yield None
 
 
 def first_suspends(run: Run) -> Iterator[str]:
@@ -153,8 +210,8 @@ def first_suspends(run: Run) -> Iterator[str]:
     scenario, settings = run.scenario, run.scenario.settings
     if settings.share is not None:
         return
-    calm = settled(scenario) + settings.bound
     oracle = Oracle(scenario)
+    calm = oracle.settled() + settings.bound
     for stream, trees in run.trees.items():
         reserve = oracle.set_aside(stream) + settings.failover + settings.bucket + 0.3
         tentative = [one.at for one in run.deliveries.get(stream, []) if not one.stable]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from auroral.sim.invariants.going import Apart, AsItGoes, Judging, News
 from auroral.sim.record import Moment, Run
 from auroral.sim.scenario import CLIENT
 
@@ -11,41 +12,50 @@ TOLD = 2.0
 """Seconds after which what a reader does not need any more is forgotten: some heartbeats, one after the other."""
 
 
-def what_is_asked_for_is_kept(run: Run) -> Iterator[str]:
+@AsItGoes
+def what_is_asked_for_is_kept(run: Run) -> Judging:
     """D69: nobody is refused what it needs, unless it was lost from a full buffer (D71): who asks for it may not know yet."""
-    lossy = set()
-    for at, core, report in run.reports:
-        if report.kind == "lost from a full buffer":
-            lossy.add((core, report.stream))
-        if report.kind == "asked for what is not kept" and (core, report.stream) not in lossy:
-            yield f"{core}: {report.stream} at {at:.2f} s"
+    reports, lossy = News(run.reports), set[tuple[str, str]]()
+    while True:
+        for at, core, report in reports:
+            if report.kind == "lost from a full buffer":
+                lossy.add((core, report.stream))
+            if report.kind == "asked for what is not kept" and (core, report.stream) not in lossy:
+                yield f"{core}: {report.stream} at {at:.2f} s"
+        yield None
 
 
-def nothing_is_hoarded(run: Run) -> Iterator[str]:
+@AsItGoes
+def nothing_is_hoarded(run: Run) -> Judging:
     """D69: what nobody needs any more is not kept: by sources and outputs once all readers have reached them for a while, by inputs
     always. One that is down, or cut off, may come back and ask: what it needs stays. A replica that is left behind by a move is told
     nothing any more, and ends with it."""
-    for before, moment in run.moments_apart(TOLD):
-        for (name, stream), outlet in moment.outlets.items():
-            was = before.outlets.get((name, stream))
-            needs = [_need(before, moment, name, stream, reader) for reader in outlet.readers]
-            known = [need for need in needs if need is not None]
-            if was is None or not outlet.kept or len(known) < len(needs):
-                continue
-            # What it has only just computed itself, for readers that have it from another replica, goes with the next heartbeat.
-            needed = min(was.frontier, *known)
-            if outlet.kept_from < needed:
-                yield (
-                    f"{name}: {stream} is kept from {outlet.kept_from} on at {moment.at:.2f} s; nobody needs anything "
-                    f"before {needed}"
-                )
-                return
-        for (name, stream), port in moment.ports.items():
-            then = before.ports.get((name, stream))
-            alive = moment.living[name] < before.at
-            if then is not None and alive and port.lowest < min(then.needed, then.frontier):
-                yield f"{name}: holds {stream} from {port.lowest} on at {moment.at:.2f} s; it needs it from {then.needed} on"
-                return
+    apart = Apart(run.moments, TOLD)
+    while True:
+        for before, moment in apart:
+            yield from _hoarded(before, moment)
+        yield None
+
+
+def _hoarded(before: Moment, moment: Moment) -> Iterator[str]:
+    for (name, stream), outlet in moment.outlets.items():
+        was = before.outlets.get((name, stream))
+        needs = [_need(before, moment, name, stream, reader) for reader in outlet.readers]
+        known = [need for need in needs if need is not None]
+        if was is None or not outlet.kept or len(known) < len(needs):
+            continue
+        # What it has only just computed itself, for readers that have it from another replica, goes with the next heartbeat.
+        needed = min(was.frontier, *known)
+        if outlet.kept_from < needed:
+            yield (
+                f"{name}: {stream} is kept from {outlet.kept_from} on at {moment.at:.2f} s; nobody needs anything "
+                f"before {needed}"
+            )
+    for (name, stream), port in moment.ports.items():
+        then = before.ports.get((name, stream))
+        alive = moment.living[name] < before.at
+        if then is not None and alive and port.lowest < min(then.needed, then.frontier):
+            yield f"{name}: holds {stream} from {port.lowest} on at {moment.at:.2f} s; it needs it from {then.needed} on"
 
 
 def _need(before: Moment, moment: Moment, producer: str, stream: str, reader: str) -> int | None:

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from auroral.dpc.client import Client
 from auroral.dpc.layout import moved
 from auroral.dpc.replica import Replica
 from auroral.dpc.settings import UNLIMITED
 from auroral.dpc.source import Source
-from auroral.sim.record import Moment, Run
+from auroral.sim.invariants.going import Apart, AsItGoes, Judging, News
+from auroral.sim.record import Correction, Moment, Run, Spoke
 from auroral.sim.scenario import Scenario
 
 
-def mute_until_right(run: Run) -> Iterator[str]:
+@AsItGoes
+def mute_until_right(run: Run) -> Judging:
     """D65: a replica that came back does not answer before it is as far as its inputs were when it came back, nor without what its
     readers may ask for."""
-    for one in run.spoke:
-        # The newest bucket may still be on its way.
-        if one.frontier < one.expected - 1:
-            yield f"{one.core}: answers at {one.at:.2f} s with {one.stream} up to {one.frontier} of {one.expected}"
-        # In a declared gap, for those who choose to lose what does not fit.
-        if one.kept_from > one.asked_for and run.scenario.settings.lost_beyond == UNLIMITED:
-            yield (
-                f"{one.core}: answers at {one.at:.2f} s with {one.stream} from {one.kept_from} on; a reader is at "
-                f"{one.asked_for}"
-            )
+    spoke = News(run.spoke)
+    while True:
+        for one in spoke:
+            yield from _too_early(run.scenario, one)
+        yield None
+
+
+def _too_early(scenario: Scenario, one: Spoke) -> Iterator[str]:
+    # The newest bucket may still be on its way.
+    if one.frontier < one.expected - 1:
+        yield f"{one.core}: answers at {one.at:.2f} s with {one.stream} up to {one.frontier} of {one.expected}"
+    # In a declared gap, for those who choose to lose what does not fit.
+    if one.kept_from > one.asked_for and scenario.settings.lost_beyond == UNLIMITED:
+        yield (
+            f"{one.core}: answers at {one.at:.2f} s with {one.stream} from {one.kept_from} on; a reader is at {one.asked_for}"
+        )
 
 
 def lag(scenario: Scenario) -> float:
@@ -35,24 +43,31 @@ def lag(scenario: Scenario) -> float:
     return scenario.settings.detection + 2.0 + 20 * scenario.job
 
 
-def nobody_falls_behind(run: Run) -> Iterator[str]:
+@AsItGoes
+def nobody_falls_behind(run: Run) -> Judging:
     """D81: who reaches replicas of an input all the time has what they have, a while later, whatever else fails; so that stable
     output grows wherever it can."""
     scenario, allowed = run.scenario, lag(run.scenario)
     producers = {stream: scenario.names(stream) for stream in scenario.streams}
-    for before, moment in run.moments_apart(allowed):
-        for (name, stream), port in moment.ports.items():
-            if moment.living[name] > before.at:
-                continue
-            # What a move has left behind is not read any more.
-            read = [producer for producer in producers[stream] if producer in port.producers]
-            frontiers = list(_could_give(before, moment, name, stream, read))
-            if frontiers and port.frontier < min(frontiers):
-                yield (
-                    f"{name}: has {stream} up to {port.frontier} at {moment.at:.2f} s; all that it reaches were at "
-                    f"{min(frontiers)} or more {allowed:.1f} s ago"
-                )
-                return
+    apart = Apart(run.moments, allowed)
+    while True:
+        for before, moment in apart:
+            yield from _behind(before, moment, producers)
+        yield None
+
+
+def _behind(before: Moment, moment: Moment, producers: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    for (name, stream), port in moment.ports.items():
+        if moment.living[name] > before.at:
+            continue
+        # What a move has left behind is not read any more.
+        read = [producer for producer in producers[stream] if producer in port.producers]
+        frontiers = list(_could_give(before, moment, name, stream, read))
+        if frontiers and port.frontier < min(frontiers):
+            yield (
+                f"{name}: has {stream} up to {port.frontier} at {moment.at:.2f} s; all that it reaches were at "
+                f"{min(frontiers)} or more at {before.at:.2f} s"
+            )
 
 
 def _could_give(before: Moment, moment: Moment, reader: str, stream: str, names: Iterable[str]) -> Iterator[int]:
@@ -66,22 +81,28 @@ LEASE = 6.0
 """Seconds after which a promise has ended that was made just before two lost sight of each other."""
 
 
-def one_keeps_answering(run: Run) -> Iterator[str]:
+@AsItGoes
+def one_keeps_answering(run: Run) -> Judging:
     """D57: of replicas that cannot stay fresh and reach one another, not all correct at the same time. Two that have just found each
     other again may do so until they have heard of each other's turns."""
-    scenario = run.scenario
-    times = [moment.at for moment in run.moments]
-    for query in scenario.queries:
-        names = scenario.replica_names(query)
-        corrections = [one for one in run.corrections if one.core in names and not one.fresh]
-        for one in corrections:
-            moment = run.moments[max(0, bisect_right(times, one.begin) - 1)]
-            since = {name: _together_since(moment, one.core, name) for name in names}
-            reached = {name for name, time in since.items() if time is not None}
+    scenario, new, stale = run.scenario, News(run.corrections), list[Correction]()
+    replicas = {
+        name: scenario.replica_names(query) for query in scenario.queries for name in scenario.replica_names(query)
+    }
+    while True:
+        for one in new:
+            if one.fresh:
+                continue
+            stale.append(one)
+            moment = run.moments[max(0, bisect_right(run.moments, one.begin, key=lambda moment: moment.at) - 1)]
+            since = {name: _together_since(moment, one.core, name) for name in replicas[one.core]}
+            # Who is mute answers in nobody's place.
+            reached = {name for name, time in since.items() if time is not None and name not in moment.mute}
             settled = {name for name, time in since.items() if time is not None and time < moment.at - LEASE}
-            at_work = {other.core for other in corrections if other.begin <= one.begin < other.end}
+            at_work = {other.core for other in stale if other.begin <= one.begin < other.end}
             if len(settled) > 1 and reached <= at_work:
                 yield f"{', '.join(sorted(reached))} all correct at {one.begin:.2f} s: nobody answers"
+        yield None
 
 
 def _together_since(moment: Moment, one: str, other: str) -> float | None:

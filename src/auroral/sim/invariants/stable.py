@@ -7,28 +7,37 @@ from collections.abc import Iterator
 
 from auroral.dpc.replica import Replica
 from auroral.dpc.settings import UNLIMITED
+from auroral.sim.invariants.going import AsItGoes, Deliveries, Judging, News
 from auroral.sim.record import Run
 
 
-def stable_in_order(run: Run) -> Iterator[str]:
+@AsItGoes
+def stable_in_order(run: Run) -> Judging:
     """D79, D80: what is stable is never undone, left out, given twice or out of order."""
-    for stream, given in run.deliveries.items():
-        done = 0
-        for one in given:
-            if one.stable and one.bucket != done:
-                yield f"{stream}: stable bucket {one.bucket} at {one.at:.2f} s, after {done - 1}"
-            if not one.stable and one.bucket < done:
+    deliveries, done = Deliveries(run), dict.fromkeys(run.deliveries, 0)
+    while True:
+        for stream, one in deliveries:
+            if one.stable and one.bucket != done[stream]:
+                yield f"{stream}: stable bucket {one.bucket} at {one.at:.2f} s, after {done[stream] - 1}"
+            if not one.stable and one.bucket < done[stream]:
                 yield f"{stream}: bucket {one.bucket} tentative at {one.at:.2f} s, though it was stable"
-            done = one.bucket + 1 if one.stable else done
+            if one.stable:
+                done[stream] = one.bucket + 1
+        yield None
 
 
-def stable_is_right(run: Run) -> Iterator[str]:
+@AsItGoes
+def stable_is_right(run: Run) -> Judging:
     """D78: what is stable is what a run without failures gives."""
-    for stream, given in run.deliveries.items():
-        for one in given:
-            known = one.stable and not one.content.lost
-            if known and one.content not in run.expected[stream][one.bucket : one.bucket + 1]:
-                yield f"{stream}: bucket {one.bucket}, stable at {one.at:.2f} s, is not right"
+    while True:
+        deliveries, expected = Deliveries(run), run.expected
+        # When it is decided where another version begins, all is judged again by it.
+        while run.expected is expected:
+            for stream, one in deliveries:
+                known = one.stable and not one.content.lost
+                if known and one.content not in expected[stream][one.bucket : one.bucket + 1]:
+                    yield f"{stream}: bucket {one.bucket}, stable at {one.at:.2f} s, is not right"
+            yield None
 
 
 def tentative_is_corrected(run: Run) -> Iterator[str]:
@@ -60,19 +69,26 @@ def all_is_corrected(run: Run) -> Iterator[str]:
                     yield f"{name}: buckets {wrong[:5]} of {stream} are not right"
 
 
-def nothing_is_lost_unless_so_set(run: Run) -> Iterator[str]:
+@AsItGoes
+def nothing_is_lost_unless_so_set(run: Run) -> Judging:
     """D71, D78: gaps are for those who bound their buffers and choose to lose what does not fit."""
-    if run.scenario.settings.lost_beyond == UNLIMITED:
-        for at, core, report in run.reports:
+    reports = News(run.reports)
+    while run.scenario.settings.lost_beyond == UNLIMITED:
+        for at, core, report in reports:
             if report.kind == "gap":
                 yield f"{core}: {report.count} buckets of {report.stream} are in a gap at {at:.2f} s"
+        yield None
 
 
-def replicas_agree(run: Run) -> Iterator[str]:
+@AsItGoes
+def replicas_agree(run: Run) -> Judging:
     """D19: what replicas made stable is the same; they would have noticed."""
-    for at, core, report in run.reports:
-        if report.kind == "diverged":
-            yield f"{core} at {at:.2f} s: {report.detail}"
+    reports = News(run.reports)
+    while True:
+        for at, core, report in reports:
+            if report.kind == "diverged":
+                yield f"{core} at {at:.2f} s: {report.detail}"
+        yield None
 
 
 def every_row_is_accounted_for(run: Run) -> Iterator[str]:

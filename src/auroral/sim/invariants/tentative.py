@@ -6,47 +6,87 @@ from collections.abc import Iterator
 
 from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.settings import Policy
-from auroral.sim.record import Run
+from auroral.sim.invariants.going import AsItGoes, Judging, News
+from auroral.sim.record import Given, Run
 
 
-def views_are_right(run: Run) -> Iterator[str]:
+@AsItGoes
+def views_are_right(run: Run) -> Judging:
     """D39, D48: what is evaluated are versions of the buckets that they stand for."""
-    for at, core, stream, bucket in run.wrong_views:
-        yield f"{core}: read something else as bucket {bucket} of {stream} at {at:.2f} s"
+    wrong = News(run.wrong_views)
+    while True:
+        for at, core, stream, bucket in wrong:
+            yield f"{core}: read something else as bucket {bucket} of {stream} at {at:.2f} s"
+        yield None
 
 
-def tentative_is_right(run: Run) -> Iterator[str]:
+@AsItGoes
+def tentative_is_right(run: Run) -> Judging:
     """D39: a tentative bucket is the evaluation of what was there, and nothing else."""
-    for one in run.given:
-        if one.gaps is None:
-            yield f"{one.core}: bucket {one.bucket} of {one.stream}, tentative at {one.at:.2f} s, is no result for it"
+    given = News(run.given)
+    while True:
+        for one in given:
+            if one.gaps is None:
+                yield f"{one.core}: bucket {one.bucket} of {one.stream}, tentative at {one.at:.2f} s, is no result for it"
+        yield None
 
 
-def no_guesses_unless_so_set(run: Run) -> Iterator[str]:
+@AsItGoes
+def no_guesses_unless_so_set(run: Run) -> Judging:
     """D45: without a bound, and where everything is suspended, nothing is guessed. Parts of a source's open bucket are no guesses."""
     settings = run.scenario.settings
     suspends = settings.while_failing is settings.while_correcting is Policy.SUSPEND
-    if settings.bound == float("inf") or suspends:
-        for one in run.given:
+    given = News(run.given)
+    while settings.bound == float("inf") or suspends:
+        for one in given:
             if one.stream not in run.scenario.sources:
                 yield f"{one.core}: bucket {one.bucket} of {one.stream} is tentative at {one.at:.2f} s"
+        yield None
 
 
-def coverage_is_right(run: Run) -> Iterator[str]:
+@AsItGoes
+def coverage_is_right(run: Run) -> Judging:
     """DESIGN's coverage: what it says is missing or partial is what is, bucket by bucket; and it speaks of every source."""
-    for one in run.given:
-        if one.gaps is None:
-            continue
-        said = {place: level for place, level in _said(one.coverage) if level is not Level.COMPLETE}
-        if said != one.gaps:
-            differ = sorted(set(said.items()) ^ set(one.gaps.items()))[0]
-            yield (
-                f"{one.core}: bucket {one.bucket} of {one.stream}, tentative at {one.at:.2f} s, is said to be of something else "
-                f"than it is: {differ[0][0]}, bucket {differ[0][1]}"
-            )
-        unsaid = set(run.scenario.computed_from(one.stream)) - set(one.coverage.spans)
-        if unsaid:
-            yield f"{one.core}: bucket {one.bucket} of {one.stream} does not say what it has of {', '.join(unsaid)}"
+    given = News(run.given)
+    while True:
+        for one in given:
+            yield from _wrongly_covered(run, one)
+        yield None
+
+
+def _wrongly_covered(run: Run, one: Given) -> Iterator[str]:
+    if one.gaps is None:
+        return
+    said = {place: level for place, level in _said(one.coverage) if level is not Level.COMPLETE}
+    if said != one.gaps:
+        differ = sorted(set(said.items()) ^ set(one.gaps.items()))[0]
+        yield (
+            f"{one.core}: bucket {one.bucket} of {one.stream}, tentative at {one.at:.2f} s, is said to be of something else "
+            f"than it is: {differ[0][0]}, bucket {differ[0][1]}"
+        )
+    unsaid = set(run.scenario.computed_from(one.stream)) - set(one.coverage.spans)
+    if unsaid:
+        yield f"{one.core}: bucket {one.bucket} of {one.stream} does not say what it has of {', '.join(unsaid)}"
+
+
+@AsItGoes
+def constraints_hold(run: Run) -> Judging:
+    """DESIGN's constraints: what is given tentatively has enough of its sources in it, and well enough."""
+    given = News(run.given)
+    outputs = {output.stream: output for query in run.scenario.queries for output in query.outputs}
+    while True:
+        for one in given:
+            worst: dict[str, int] = {}
+            for (source, _), level in (one.gaps or {}).items():
+                worst[source] = max(level, worst.get(source, level))
+            for asked in outputs[one.stream].constraints if one.stream in outputs else ():
+                there = sum(worst.get(source, Level.COMPLETE) <= asked.worst for source in asked.sources)
+                if there < asked.number:
+                    yield (
+                        f"{one.core}: bucket {one.bucket} of {one.stream}, tentative at {one.at:.2f} s, has {there} of at least "
+                        f"{asked.number} sources"
+                    )
+        yield None
 
 
 def _said(coverage: Coverage) -> Iterator[tuple[tuple[str, int], Level]]:
