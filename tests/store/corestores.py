@@ -83,6 +83,7 @@ def layout(seed: int) -> Layout:
         "q" if seed % 2 else None,
         ("a", "d") if seed % 2 else (),
         Phase(1 + seed % 3),
+        bool(seed % 5),
         "r" if seed % 3 else None,
         {"r": Decision((0, 5 + seed), seed)},
         (Wanted("r"), Wanted("q", "a", "e")),
