@@ -36,7 +36,7 @@ from auroral.node.store.corestore import CoreStore
 from auroral.sim.disks import Disks
 
 CORE = "n1/q"
-SMALL = 3000
+SMALL = 3100
 """Bytes of a segment: most tests have many."""
 
 
