@@ -40,9 +40,9 @@ RATE = 100
 TICK = 0.1
 SCANNER = "10.66.6.6"
 SCAN_RATE = 30
-SECONDS = 60.0
+SECONDS = 55.0
 """That the times below are of; longer and shorter demonstrations have them in proportion."""
-SCAN = (5.0, 55.0)
+SCAN = (5.0, 50.0)
 STEPS = (
     (10.0, "cut", "lima is cut off: its records do not come any more"),
     (25.0, "heal", "lima is back"),

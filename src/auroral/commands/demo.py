@@ -26,7 +26,7 @@ EVERY = 1.0
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("--seconds", type=_seconds, default=60.0, metavar="N", help="how long traffic flows (60)")
+    parser.add_argument("--seconds", type=_seconds, default=55.0, metavar="N", help="how long traffic flows (55)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the traffic (1)")
     parser.add_argument(
         "--folder",

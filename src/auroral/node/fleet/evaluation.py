@@ -35,7 +35,7 @@ from auroral.wire.measuring import measured
 
 Session: TypeAlias = Any
 """A SparkSession. Only the engine may import pyspark, so that it has no name here."""
-WARM, WARM_WITHIN = 0.15, 8.0
+WARM, WARM_WITHIN = 0.15, 5.0
 """Seconds: a job of a JVM that is warm takes less than the first, and warming up takes no longer than the second."""
 MOST_LINES = 4
 """Engines that are kept for sets of outputs that go on together. Usually all do."""
