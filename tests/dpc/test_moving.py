@@ -278,6 +278,29 @@ def test_who_finds_what_it_needs_nowhere_else_does_not_go_over():
     assert not told(1, "a", "b"), "of an earlier layout"
 
 
+@pytest.mark.parametrize(
+    ("new", "old", "goes"),
+    [
+        (Offer(State.STABLE, True, 19, 0), Offer(State.STABLE, True, 20, 0), True),
+        (Offer(State.STABLE, True, 2, 0), Offer(State.STABLE, True, 20, 0), False),
+        (Offer(State.FAILURE, True, 2, 0), Offer(State.FAILURE, True, 20, 0), False),
+        (Offer(State.UP_FAILURE, True, 20, 0), Offer(State.STABLE, True, 20, 0), False),
+        (Offer(State.UP_FAILURE, True, 20, 0), Offer(State.UP_FAILURE, True, 20, 0), True),
+        (Offer(State.UP_FAILURE, True, 20, 0), None, True),
+        (Offer(State.STABLE, True, 2, 0), None, False),
+    ],
+)
+def test_a_reader_goes_over_to_one_that_is_about_as_far_and_no_worse(new, old, goes):
+    """Whatever the catalog thinks, which may not reach those that are left: the reader sees both."""
+    found = reader(frontier=20)
+    found.handle(Received("m", Rewire(1, Wiring({"s": ("a", "b")}, {"o": ("r",)}))), 1.0)
+    found.handle(Received("b", Pong({"s": new}, {})), 1.1)
+    if old is not None:
+        found.handle(Received("a", Pong({"s": old}, {})), 1.1)
+    said = found.handle(Received("m", Rewire(2, Wiring({"s": ("b",)}, {"o": ("r",)}))), 1.2)
+    assert (Send("m", Rewired(2)) in said) is goes
+
+
 def test_a_wiring_that_cannot_be_is_refused():
     found = reader(frontier=0)
     for wrong in (Wiring({"x": ("a",)}), Wiring(readers={"x": ("a",)})):

@@ -226,3 +226,37 @@ def test_setting_the_time_does_not_move_the_clock(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(time, "time", lambda: 0.0)
     assert before <= clock.now() < before + 5
     assert abs(clock.monotonic(clock.now()) - time.monotonic()) < 1
+
+
+def test_a_core_that_comes_upon_what_must_not_be_is_not_run_any_more(caplog: pytest.LogCaptureFixture) -> None:
+    told: list[str] = []
+
+    class Broken(Core):
+        def handle(self, event: Event, now: float) -> list[Effect]:
+            assert not isinstance(event, Woken), "it must not wake"
+            return super().handle(event, now)
+
+    async def scenario(host: Host, noted: list[str]) -> None:
+        host.failed = lambda core, error: told.append(f"{core}: {error}")
+        host.start("a", Broken(noted), Started())
+        host.tell("a", Woken())
+        host.tell("a", Failed(3, ""))
+
+    assert hosted(scenario)[:3] == ["opened a", "Started", "closed a"]
+    assert told[0].startswith("a: it must not wake") and len(told) == 1
+    assert "a cannot go on" in caplog.text
+
+
+def test_a_store_that_comes_upon_what_must_not_be_ends_the_core_too() -> None:
+    told: list[str] = []
+
+    class Broken(Disk):
+        def carry_out(self, effects: Sequence[Effect]) -> None:
+            raise ValueError("such rows cannot be")
+
+    async def scenario(host: Host, noted: list[str]) -> None:
+        host.failed = lambda core, error: told.append(f"{core}: {error}")
+        host.start("a", Core(noted, [keep(0), send(1)]), Started(), Broken(noted))
+        await until(told, "a: such rows cannot be")
+
+    assert "sent 1" not in hosted(scenario)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -106,3 +107,23 @@ def test_moves_that_cannot_be_are_told():
         with pytest.raises(WrongSchedule):
             simulate(replace(calm, faults=parse(wrong)))
     parse("at 9s move fa-fc; at 10s crash catalog; at 12s restart catalog; at 13s cut fc; at 14s heal fc", calm.hosts)
+
+
+@pytest.mark.parametrize(
+    "besides",
+    [
+        "at 15s silence s; at 15s silence t; at 17.5s resume s; at 17.5s resume t",
+        "at 15s crash fa-fb; at 16s restart fa-fb; at 20s crash fa-fb; at 21s restart fa-fb",
+        "at 9s cut catalog-wa; at 9s cut catalog-wb; at 38s heal catalog-wa; at 38s heal catalog-wb",
+    ],
+    ids=["all inputs pause", "all producers crash", "the catalog does not reach the old ones"],
+)
+def test_who_reaches_no_input_takes_nobodys_place_whatever_else_happens(besides: str) -> None:
+    """They wait until they are as far as the old ones, who answer meanwhile: nobody judges by the state of a moment."""
+    away = "; ".join(f"at 8s cut {f}-{w}; at 38s heal {f}-{w}" for f in ("fa", "fb") for w in ("wc", "wd"))
+    moves = "at 10s move wa-wc; at 10.1s move wb-wd"
+    run = observed(replace(chain("", seconds=45), faults=parse(f"{away}; {moves}; {besides}")))
+    assert judged(run).violations == ()
+    assert run.stage.layout.members["w"] == ("w@wc", "w@wd")
+    times = sorted(one.at for one in run.deliveries["w.out"])
+    assert max(after - before for before, after in pairwise(times)) < run.scenario.settings.bound + 1

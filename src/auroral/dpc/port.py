@@ -129,11 +129,20 @@ class Port:
         return Send(producer, Subscribe(self.stream, self.last_number, lane, position, tentative, gaps))
 
     def can_go_over(self, producers: tuple[str, ...], monitor: Monitor) -> bool:
-        """Whether nobody is left, or one of these has what is read next: what a replica keeps on its disk goes with it."""
-        if set(self.producers) <= set(producers):
+        """Whether nobody is left, or one of these has what is read next (what a replica keeps on its disk goes with it), is about as far, and is
+        in no worse a state than those that are left: what a new one lacks, it may lack for ever."""
+        left = [monitor.offer(producer, self.stream) for producer in self.producers if producer not in producers]
+        if not left:
             return True
+        best = min((one.state for one in left if one != UNREACHED), default=State.FAILURE)
         offers = [monitor.offer(producer, self.stream) for producer in producers]
-        return any(one != UNREACHED and (self.resuming or one.kept_from <= self.frontier) for one in offers)
+        return any(one != UNREACHED and one.state <= best and self._goes_on_with(one) for one in offers)
+
+    def _goes_on_with(self, offer: Offer) -> bool:
+        if self.resuming:
+            return True
+        behind = (self.frontier - offer.frontier) * self.settings.bucket
+        return offer.kept_from <= self.frontier and behind <= self.settings.silence
 
     def rewire(self, producers: tuple[str, ...]) -> Iterator[Effect]:
         """These can be read from, and no others."""

@@ -28,6 +28,11 @@ def gateway_of(session: SparkSession) -> Gateway:
     return Gateway(int(parameters.port), str(parameters.auth_token))
 
 
+def jvm_lives(session: SparkSession) -> bool:
+    """Whether the JVM that this process started has not ended."""
+    return session.sparkContext._gateway.proc.poll() is None  # type: ignore[union-attr]
+
+
 def attached(gateway: Gateway) -> SparkSession:
     """A session on the Spark that another process started. This process must have none of its own."""
     from pyspark import SparkConf, SparkContext

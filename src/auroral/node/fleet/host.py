@@ -98,6 +98,9 @@ class Host:
         """Shown every effect when it is carried out."""
         self.observed: list[Observed] = []
         """Shown every event with what the core wanted."""
+        self.failed: Callable[[str, BaseException], None] | None = None
+        """Told of a core, or of what runs it, that came upon something that must not be: it is not run any more, and neither should be its
+        process. Whatever it was, a new life goes on from what is on disk."""
         self._hosted: dict[str, _Hosted] = {}
         self._disk = ThreadPoolExecutor(1, f"disk-{transport.node}")
         self._tasks: set[asyncio.Future[None]] = set()
@@ -143,7 +146,11 @@ class Host:
     def _tell(self, hosted: _Hosted, event: Event) -> None:
         if hosted.over:
             return
-        effects = hosted.core.handle(event, self.clock.now())
+        try:
+            effects = hosted.core.handle(event, self.clock.now())
+        except Exception as error:  # noqa: BLE001  whatever it was: half of what it wanted may be lost
+            self._give_up(hosted, error)
+            return
         for observer in self.observed:
             observer(hosted.name, event, effects)
         for effect in effects:
@@ -153,6 +160,13 @@ class Host:
             else:
                 hosted.waiting.append(effect)
         self._go_on(hosted)
+
+    def _give_up(self, hosted: _Hosted, error: BaseException) -> None:
+        _log.critical("%s cannot go on", hosted.name, exc_info=error)
+        hosted.over = True
+        self.transport.closed(hosted.name)
+        if self.failed is not None:
+            self.failed(hosted.name, error)
 
     # In their order
 
@@ -180,6 +194,9 @@ class Host:
                 await asyncio.sleep(RETRY_STORING)
                 if hosted.over:
                     return
+            except Exception as error:  # noqa: BLE001  as with what a core comes upon
+                self._give_up(hosted, error)
+                return
         hosted.storing = None
         stored = {id(effect) for effect in effects}
         if hosted.over:

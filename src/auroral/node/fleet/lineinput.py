@@ -17,10 +17,10 @@ from contextlib import suppress
 
 from auroral.edge.batches import InputError
 from auroral.edge.jsonfiles import json_batches
-from auroral.edge.stamping import StampError
 from auroral.edge.textfiles import Line
 from auroral.edge.textfiles import Source as Text
 from auroral.model.deployment import Endpoint
+from auroral.model.errors import AuroralError
 from auroral.node.source import Source
 
 _log = logging.getLogger(__name__)
@@ -56,7 +56,8 @@ class LineInput:
                 self.source.take(batch.rows, self.clock(), batch.refused)
                 self.woken()
                 self._answer(connection)
-        except (OSError, StampError, InputError) as error:
+        except (OSError, AuroralError) as error:
+            # Nothing of the batch was taken: who sent it is told, and may send it again.
             _log.warning("lines from %s for %r end: %s", peer, self.source.input.stream, error)
             _say(connection, {"error": str(error)})
         finally:

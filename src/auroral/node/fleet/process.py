@@ -10,7 +10,7 @@ import asyncio
 import logging
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,8 @@ class Process:
         self.transport = FlightTransport(identity, self.book, self._deliver, listen, None, patience)
         self.host = Host(self.clock, self.transport)
         self.host.shown.append(self._shown)
+        self.host.failed = self._failed
+        self.failure: BaseException | None = None
         self.control = Control(folder / "processes" / f"{name}.json", self._answer)
         self.doing: dict[str, Callable[[Mapping[str, Any]], Awaitable[Any]]] = {
             "status": self._status,
@@ -79,6 +81,17 @@ class Process:
     async def begin(self) -> None:
         """Its cores live from here on."""
 
+    def in_the_background(self, task: Coroutine[Any, Any, None]) -> None:
+        """Until the end. Whatever it fails with ends the process."""
+        running = asyncio.ensure_future(task)
+        running.add_done_callback(self._background_ended)
+        self.opened.push_async_callback(_cancelled, running)
+
+    def _background_ended(self, task: asyncio.Future[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.critical("%s cannot go on", self.name, exc_info=error)
+            self._failed(self.name, error)
+
     def status(self) -> dict[str, Any]:
         return {}
 
@@ -90,6 +103,11 @@ class Process:
             self.events.note(
                 effect.kind, core=core, stream=effect.stream, count=effect.count, detail=effect.detail[:500]
             )
+
+    def _failed(self, core: str, error: BaseException) -> None:
+        self.events.note("failed", core=core, detail=f"{type(error).__name__}: {error}"[:500])
+        self.failure = error
+        self.ended.set()
 
     # What it is asked
 
@@ -144,6 +162,13 @@ async def run(folder: Path, name: str) -> None:
             process.lives.set()
         await process.ended.wait()
         process.events.note("ending")
+    if process.failure is not None:
+        raise process.failure
+
+
+async def _cancelled(task: asyncio.Future[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
 
 
 async def _either(*events: asyncio.Event) -> None:

@@ -16,15 +16,16 @@ from typing import Any
 
 from auroral.dpc.assembly import CLIENT, node_of
 from auroral.dpc.client import Client
-from auroral.dpc.events import Deliver, Effect, Event
+from auroral.dpc.events import Deliver, Effect, Event, Miss
 from auroral.dpc.metrics import Metrics
 from auroral.dpc.replica import Replica
 from auroral.dpc.source import Source as SourceCore
 from auroral.dpc.versions import NO_CHANGE
 from auroral.dpc.why import why
+from auroral.edge.durable import StorageError
 from auroral.engine.compile import needs_order
 from auroral.engine.session import start_session
-from auroral.engine.shared import Gateway, attached, gateway_of
+from auroral.engine.shared import Gateway, attached, gateway_of, jvm_lives
 from auroral.model.deployment import endpoint
 from auroral.model.errors import AuroralError
 from auroral.node.feeds import Feed, make_feed, wall_clock
@@ -70,9 +71,15 @@ class SparkProcess(Process):
     """Has the Spark that the nodes on this machine share."""
 
     async def prepare(self) -> None:
-        session = await asyncio.to_thread(start_session, self.deployed.agreed.master)
-        gateway = gateway_of(session)
-        self.known = {"gateway": asdict(gateway)}
+        self.session = await asyncio.to_thread(start_session, self.deployed.agreed.master)
+        self.known = {"gateway": asdict(gateway_of(self.session))}
+        self.in_the_background(self._watch())
+
+    async def _watch(self) -> None:
+        """Without its JVM it is of no use: it ends, and is started again with a new one."""
+        while jvm_lives(self.session):
+            await asyncio.sleep(0.5)
+        raise AuroralError("the JVM of Spark has ended\n    next: auroral up starts another, and the nodes with it")
 
 
 class SourceProcess(Process):
@@ -111,8 +118,7 @@ class SourceProcess(Process):
         else:
             feed = make_feed(self.source, given, wall_clock)
             threading.Thread(target=self._run_feed, args=(feed, woken), name="feed", daemon=True).start()
-        self._ticking = asyncio.create_task(self._tick(self.proxy, bucket / 1e6 / _TICKS))
-        self.opened.push_async_callback(self._stop_ticking)
+        self.in_the_background(self._tick(self.proxy, bucket / 1e6 / _TICKS))
         self.opened.callback(self._stop.set)
 
     def _run_feed(self, feed: Feed, woken: Callable[[], None]) -> None:
@@ -128,12 +134,12 @@ class SourceProcess(Process):
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), every)
             self._woken.clear()
-            await proxy.advance(wall_clock())
-
-    async def _stop_ticking(self) -> None:
-        self._ticking.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._ticking
+            try:
+                await proxy.advance(wall_clock())
+            except StorageError as error:
+                # Nothing is given that is not logged. When there is room, it goes on.
+                _log.error("%s cannot log, and waits: %s", self.name, error)
+                await asyncio.sleep(1)
 
     def status(self) -> dict[str, Any]:
         state = self.source.state
@@ -289,6 +295,9 @@ class ClientProcess(Process):
         for effect in effects:
             if isinstance(effect, Deliver):
                 self._deliver_one(effect)
+            elif isinstance(effect, Miss):
+                for bucket in range(effect.begin, effect.end):
+                    self._shown_tentative.pop((effect.stream, bucket), None)
 
     def _deliver_one(self, effect: Deliver) -> None:
         key = (effect.stream, effect.bucket)

@@ -50,6 +50,8 @@ class SourceProxy:
         below = [effect.below for effect in effects if isinstance(effect, Truncate)]
         if below:
             self._notes.need(max(below))
+            # They are in the log, and need not be in memory.
+            self.source.settle((self.first + max(below)) * self.bucket)
 
     def shown(self, core: str, effect: Effect) -> None:
         if isinstance(effect, Pause) and core == self.core:
