@@ -13,6 +13,7 @@ import pytest
 
 import auroral
 from auroral.dpc.events import Deliver, Event, Logged, Miss, Pause, Started, Truncate
+from auroral.edge.batches import InputError
 from auroral.edge.stamping import STIME
 from auroral.model.deployment import Endpoint
 from auroral.node.fleet.clientproxy import ClientStore
@@ -21,6 +22,7 @@ from auroral.node.fleet.contents import content_of
 from auroral.node.fleet.control import Control, NoAnswer, ask
 from auroral.node.fleet.eventlog import EventLog, events_in
 from auroral.node.fleet.lineinput import LineInput
+from auroral.node.fleet.processes import free_ports
 from auroral.node.fleet.sourceproxy import SourceProxy
 from auroral.node.runfolder import RunFolder
 from auroral.node.source import Source
@@ -253,3 +255,17 @@ def test_events_of_all_processes_in_the_order_of_their_times(tmp_path: Path) -> 
     with (tmp_path / "events" / "a.jsonl").open("a") as opened:
         opened.write('{"at": 1')
     assert [event["process"] for event in events_in(tmp_path)] == ["b", "a", "b"]
+
+
+def test_an_address_that_is_taken_is_said(tmp_path: Path) -> None:
+    source = a_source(tmp_path, stime=None)
+    taken = r"input 's' cannot take lines at 127.0.0.1:\d+: Address already in use"
+    with socket.create_server(("127.0.0.1", 0)) as other, pytest.raises(InputError, match=taken):
+        LineInput(source, Endpoint("127.0.0.1", other.getsockname()[1]), lambda: 0, lambda: None)
+    source.close()
+
+
+def test_free_ports_are_no_ports_of_connections() -> None:
+    lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    found = free_ports(20)
+    assert len(set(found)) == 20 and all(1024 < port < lowest for port in found)

@@ -34,7 +34,14 @@ class LineInput:
     def __init__(self, source: Source, listen: Endpoint, clock: Callable[[], int], woken: Callable[[], None]):
         self.source, self.clock, self.woken = source, clock, woken
         self._connected: set[socket.socket] = set()
-        self._server = _Server((listen.host, listen.port), self._serve)
+        try:
+            self._server = _Server((listen.host, listen.port), self._serve)
+        except OSError as error:
+            raise InputError(
+                f"input {source.input.stream!r} cannot take lines at {listen}: {error.strerror or error}\n"
+                "    allowed: an address of this machine, and a port that nobody listens on\n"
+                f"    next: say another one: --input {source.input.stream}=tcp:HOST:PORT"
+            ) from error
         self.endpoint = Endpoint(listen.host, self._server.server_address[1])
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.2,), name="lines", daemon=True)
 
@@ -42,7 +49,8 @@ class LineInput:
         self._thread.start()
 
     def stop(self) -> None:
-        self._server.shutdown()
+        if self._thread.is_alive():
+            self._server.shutdown()
         self._server.server_close()
         for connection in list(self._connected):
             _end(connection)

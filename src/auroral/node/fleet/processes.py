@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -25,6 +26,8 @@ READY_WITHIN = 180.0
 """Seconds, on a machine that has much else to do."""
 END_WITHIN = 15.0
 _LOOK_EVERY = 0.05
+_LOWEST = 16_000
+_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 Progress = Callable[[str], None]
 
 
@@ -194,12 +197,22 @@ def _reap(pid: int) -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """That nobody listens on just now."""
-    opened = [socket.socket() for _ in range(count)]
+    """That nobody listens on just now, and that no connection gets by itself: those have ports of a range of their own."""
+    found: list[int] = []
+    candidates = iter(random.sample(range(_LOWEST, _lowest_of_connections()), 1_000))
+    while len(found) < count:
+        port = next(candidates)
+        with socket.socket() as tried:
+            try:
+                tried.bind((LOCAL_HOST, port))
+            except OSError:
+                continue
+        found.append(port)
+    return found
+
+
+def _lowest_of_connections() -> int:
     try:
-        for one in opened:
-            one.bind((LOCAL_HOST, 0))
-        return [int(one.getsockname()[1]) for one in opened]
-    finally:
-        for one in opened:
-            one.close()
+        return max(_LOWEST + 5_000, int(_RANGE.read_text().split()[0]))
+    except (OSError, ValueError):
+        return 32_768

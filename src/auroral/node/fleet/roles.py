@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -93,9 +93,14 @@ class SourceProcess(Process):
         self.opened.callback(self.source.close)
         # What is said of the end comes after all else has ended.
         self.opened.push_async_callback(self.host.stop)
-        self._stop, self._woken = threading.Event(), asyncio.Event()
+        self._stop, self._woken, self._loop = threading.Event(), asyncio.Event(), asyncio.get_running_loop()
         self.proxy: SourceProxy | None = None
         self.lines: LineInput | None = None
+        how = self.deployed.agreed.inputs[self.name]
+        if how.startswith(LINES):
+            # Here, so that an address that is taken is said before anything begins.
+            self.lines = LineInput(self.source, endpoint(how.removeprefix(LINES)), wall_clock, self._wake)
+            self.opened.callback(self.lines.stop)
 
     async def begin(self) -> None:
         deployed, assembly = self.deployed, self.deployed.assembly
@@ -105,25 +110,23 @@ class SourceProcess(Process):
         self.host.shown.append(self.proxy.shown)
         started = await asyncio.to_thread(self.proxy.started)
         self.host.start(self.core, assembly.source(self.name, assembly.layout), started, self.proxy)
-        loop = asyncio.get_running_loop()
-
-        def woken() -> None:
-            loop.call_soon_threadsafe(self._woken.set)
-
-        given = deployed.agreed.inputs[self.name]
-        if given.startswith(LINES):
-            self.lines = LineInput(self.source, endpoint(given.removeprefix(LINES)), wall_clock, woken)
+        if self.lines is not None:
             self.lines.start()
-            self.opened.callback(self.lines.stop)
         else:
-            feed = make_feed(self.source, given, wall_clock)
-            threading.Thread(target=self._run_feed, args=(feed, woken), name="feed", daemon=True).start()
+            feed = make_feed(self.source, deployed.agreed.inputs[self.name], wall_clock)
+            threading.Thread(target=self._run_feed, args=(feed,), name="feed", daemon=True).start()
         self.in_the_background(self._tick(self.proxy, bucket / 1e6 / _TICKS))
         self.opened.callback(self._stop.set)
 
-    def _run_feed(self, feed: Feed, woken: Callable[[], None]) -> None:
+    def _wake(self) -> None:
+        """From any thread: rows were taken."""
+        with suppress(RuntimeError):
+            # The loop of a process that has ended has nobody to tell.
+            self._loop.call_soon_threadsafe(self._woken.set)
+
+    def _run_feed(self, feed: Feed) -> None:
         try:
-            feed.run(self._stop, woken)
+            feed.run(self._stop, self._wake)
         except AuroralError as error:
             # What came before it is logged, and nothing behind it is: to the others this input has failed.
             self.events.note("input failed", stream=self.name, detail=str(error))
