@@ -17,12 +17,11 @@ from auroral.dpc.fragments import CannotBeCut, Fragments, cut
 from auroral.dpc.values import LOST, Content, Snapshot
 from auroral.engine.arrowrows import canonical
 from auroral.engine.batch import SourceRows, run_batch
-from auroral.engine.compile import needs_order
 from auroral.engine.sqltext import SEQ, STIME
 from auroral.model.builder import DiagramBuilder
 from auroral.model.xml import read_deployment
 from auroral.node.fleet.contents import by_bucket, content_of
-from auroral.node.fleet.evaluation import Evaluation
+from auroral.node.fleet.evaluation import Evaluation, ordered_streams
 
 pytestmark = pytest.mark.spark
 BUCKET = 500_000
@@ -79,8 +78,7 @@ def cut_in_two() -> Fragments:
 
 def evaluation(spark: Any, fragments: Fragments, name: str, folder: Path) -> Evaluation:
     fragment = next(one for one in fragments.all if one.name == name)
-    ordered = {stream for one in fragments.all for stream in needs_order(one.checked)}
-    return Evaluation(spark, fragment, FIRST, folder, frozenset(ordered).intersection(fragment.streams))
+    return Evaluation(spark, fragment, FIRST, folder, ordered_streams(fragments).intersection(fragment.streams))
 
 
 def all_of(evaluation: Evaluation, view: View, draw: random.Random, tentative: bool = False) -> View:
@@ -188,6 +186,38 @@ def test_a_cancelled_job_does_not_begin(spark: Any, tmp_path: Path) -> None:
     used.cancel(asked)
     with pytest.raises(Exception, match="job 1 was cancelled before it began"):
         used.run(asked)
+
+
+def test_order_matters_also_to_those_that_are_read_through_others() -> None:
+    d = auroral.diagram("three", bucket="500ms")
+    east, west = (d.input(name, "ts long, k string, n int", stime="ts", unit="us") for name in ("east", "west"))
+    with d.query("unite"):
+        both = east.union("both", west)
+    with d.query("sieve"):
+        some = both.filter("some", "n > 1")
+        many = both.filter("many", "n > 5")
+    with d.query("count"):
+        some.aggregate("last", {"n": "lastval(n)"}, window="2s", by=["k"]).output()
+        many.aggregate("sums", {"n": "sum(n)"}, window="2s", by=["k"]).output()
+    sets = "".join(
+        f'<replica_set name="{query}s" query="{query}"><node endpoint=":{port}"/></replica_set>'
+        for port, query in enumerate(("unite", "sieve", "count"), 1)
+    )
+    assert ordered_streams(cut(d.check(), read_deployment(f"<deploy>{sets}</deploy>"))) == {
+        "east",
+        "west",
+        "both",
+        "some",
+    }
+
+
+def test_a_content_is_the_same_whatever_way_its_rows_came() -> None:
+    table = pa.table({STIME: pa.array([1, 2], pa.int64()), "n": pa.array([3, 4], pa.int32())})
+    required = pa.schema(
+        [pa.field(STIME, pa.int64(), False), pa.field("n", pa.int32(), False)], {"written by": "spark"}
+    )
+    assert content_of(table) == content_of(table.cast(required)) == content_of(pa.concat_tables([table[:1], table[1:]]))
+    assert content_of(table) != content_of(table.cast(pa.schema([table.schema[0], pa.field("n", pa.int64())])))
 
 
 def test_a_window_behind_a_fold_needs_nodes_of_its_own() -> None:

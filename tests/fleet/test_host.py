@@ -260,3 +260,13 @@ def test_a_store_that_comes_upon_what_must_not_be_ends_the_core_too() -> None:
         await until(told, "a: such rows cannot be")
 
     assert "sent 1" not in hosted(scenario)
+
+
+def test_who_looks_and_fails_keeps_nothing_from_happening(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(host: Host, noted: list[str]) -> None:
+        host.shown.append(lambda core, effect: 1 / 0)
+        host.observed.append(lambda core, event, effects: 1 / 0)
+        host.start("a", Core(noted, [send(1), send(2)]), Started())
+
+    assert hosted(scenario)[:4] == ["opened a", "Started", "sent 1", "sent 2"]
+    assert caplog.text.count("who looks at what happens failed") == 3

@@ -171,6 +171,33 @@ def test_an_input_that_is_not_there_is_refused(tmp_path: Path) -> None:
         prepare(tmp_path / "live", watch().check(), inputs={"north": "tcp:"})
 
 
+def recorded() -> DiagramBuilder:
+    d = auroral.diagram("recorded", bucket="1s")
+    east, west = (d.input(name, "ts long, n int", stime="ts", unit="s") for name in ("east", "west"))
+    east.union("both", west).filter("high", "n > 2").output(availability="8s")
+    return d
+
+
+def test_what_was_recorded_begins_with_its_first_row(tmp_path: Path) -> None:
+    (tmp_path / "east.csv").write_text("ts,n\n1000,1\n1001,5\n")
+    (tmp_path / "west.csv").write_text("ts,n\n990,4\n1003,2\n")
+    files = {name: f"{tmp_path / name}.csv@1x" for name in ("east", "west")}
+    assert prepare(tmp_path / "live", recorded().check(), inputs=files).agreed.origin == 990
+    assert prepare(tmp_path / "lines", recorded().check()).agreed.origin is None
+    with pytest.raises(DeploymentError, match=r"'east' is standard input(.|\n)*tcp:HOST:PORT"):
+        prepare(tmp_path / "no", recorded().check(), inputs={"east": "-"})
+    d = recorded()
+    d.input("live", "n int").filter("low", "n < 2").output()
+    with pytest.raises(DeploymentError, match=r"'live' is stamped by the clock, and others are files"):
+        prepare(tmp_path / "mixed", d.check(), inputs=files)
+
+
+def test_only_outputs_can_be_subscribed_to(tmp_path: Path) -> None:
+    text = '<deploy><node endpoint=":16999" query="watch"/><client><subscribe stream="high"/></client></deploy>'
+    with pytest.raises(DeploymentError, match=r"subscribes to 'high', which is no output(.|\n)*allowed: sums"):
+        prepare(tmp_path / "live", watch().check(), text)
+
+
 def test_names_that_are_not_there(tmp_path: Path) -> None:
     fleet = Fleet(prepare(tmp_path / "live", watch().check()))
     with pytest.raises(DeploymentError, match=r"there is no 'nx'(.|\n)*allowed: spark, east, west, na, nb, client"):

@@ -71,10 +71,13 @@ def _shown(args: Namespace, fleet: Any, stop: Any) -> int:
         for stable in settled(fleet):
             done = stable
             show(args.seconds, None)
-    client = fleet.status()["client"] or {}
+    status = fleet.status()
+    client = status["client"] or {}
+    dead = [name for name, found in status.items() if found is None]
     fleet.down(lambda _: None, but=(SPARK,))
     report = verify(fleet.deployed.folder, fleet.session())
     judged = _judged(client, fleet.deployed.agreed.bound, done)
+    judged.append((f"all processes run at the end{': but ' + ', '.join(dead) if dead else ''}", not dead))
     ok = report.ok and all(holds for _, holds in judged)
     if args.json:
         found = {"event": "end", "ok": ok, "client": client, "verify": report.to_json()}

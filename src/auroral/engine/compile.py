@@ -95,9 +95,9 @@ def compile_program(
     return Compiler(checked.runnable(), single, batch, many_bins, folds_from, counts_from, given).program()
 
 
-def needs_order(checked: Checked) -> frozenset[str]:
-    """The inputs of which it matters in which order rows with the same stime are."""
-    compiler = Compiler(checked, single=True, batch=False)
+def needs_order(checked: Checked, ordered: Iterable[str] = ()) -> frozenset[str]:
+    """The inputs of which it matters in which order rows with the same stime are, where it matters of these outputs."""
+    compiler = Compiler(checked, single=True, batch=False, given_ordered=frozenset(ordered))
     compiler._needs()
     return frozenset(given.stream for given in checked.diagram.inputs if given.stream in compiler.ordered)
 

@@ -82,6 +82,16 @@ def check_input(source: Input, given: Given) -> None:
             read_batches(known.path, source.schema, batch_rows=_CHECKED_ROWS, any_case=source.any_case)
 
 
+def first_stime(source: Input | None, given: str) -> int | None:
+    """The lowest time among the first rows of a file; None where rows have no time of their own, or there are none."""
+    if source is None or source.stamp is None or source.stamp.field is None:
+        return None
+    spec = parse_input_spec(f"{source.stream}={given}")
+    batches = read_batches(spec.path, source.schema, batch_rows=_CHECKED_ROWS, any_case=source.any_case)
+    first = next((batch for batch in batches if batch.rows.num_rows), None)
+    return None if first is None else int(_stimes(source)(first.rows).min())
+
+
 def _understood(stream: str, given: Given) -> InputSpec | pa.Table | Iterable[Any]:
     if isinstance(given, str):
         return parse_input_spec(f"{stream}={given}")

@@ -18,6 +18,8 @@ _BITS = 62
 
 
 def content_of(rows: pa.Table) -> Content:
+    # Whatever way they came: files of Spark say of columns that nothing is missing, and of themselves who wrote them.
+    rows = rows.cast(pa.schema([pa.field(field.name, field.type) for field in rows.schema]))
     return Content(int(sequence_hash(rows)[:16], 16) >> 64 - _BITS, rows.num_rows, rows)
 
 

@@ -51,8 +51,8 @@ class Control:
     async def stop(self) -> None:
         self.file.unlink(missing_ok=True)
         if self._server is not None:
+            # Not waited for: somebody may wait for an answer that does not come any more.
             self._server.close()
-            await self._server.wait_closed()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -85,7 +85,17 @@ def known(file: Path) -> dict[str, Any] | None:
         said: dict[str, Any] = json.loads(file.read_text())
     except (OSError, ValueError):
         return None
-    return said if alive(int(said["pid"])) else None
+    return said if alive(int(said["pid"])) and _is_ours(int(said["pid"]), file.stem) else None
+
+
+def _is_ours(pid: int, name: str) -> bool:
+    """After the machine was started again, another process may have the number."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return True
+    # A process of tests that answers by itself has no such words.
+    return pid == os.getpid() or name.encode() in words
 
 
 def alive(pid: int) -> bool:

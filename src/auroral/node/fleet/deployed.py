@@ -54,6 +54,8 @@ class Agreed:
     inputs: Mapping[str, str] = field(default_factory=dict)
     """How rows come to sources: a path with its speed, or the address at which lines are taken in."""
     master: str = "local[2]"
+    origin: int | None = None
+    """The first bucket of what was recorded, where inputs are files with times of their own; otherwise a deployment begins with the present."""
     format: int = FORMAT
 
 

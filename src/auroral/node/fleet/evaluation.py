@@ -21,9 +21,10 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from auroral.dpc.events import Evaluate, Evaluated
-from auroral.dpc.fragments import Fragment, leading_to
+from auroral.dpc.fragments import Fragment, Fragments, leading_to
 from auroral.dpc.values import Content, Snapshot
 from auroral.engine.arrowrows import arrow_schema, canonical
+from auroral.engine.compile import needs_order
 from auroral.engine.edgelog import STABLE, Segment
 from auroral.engine.evaluate import Engine
 from auroral.engine.evaluate import Evaluation as EngineEvaluation
@@ -39,6 +40,15 @@ WARM, WARM_WITHIN = 0.15, 5.0
 """Seconds: a job of a JVM that is warm takes less than the first, and warming up takes no longer than the second."""
 MOST_LINES = 4
 """Engines that are kept for sets of outputs that go on together. Usually all do."""
+
+
+def ordered_streams(fragments: Fragments) -> frozenset[str]:
+    """Those of which some box of another fragment looks at the order of rows with the same stime, maybe through others."""
+    found: frozenset[str] = frozenset()
+    # Those that read before those that are read.
+    for fragment in reversed(fragments.all):
+        found |= needs_order(fragment.checked, found.intersection(fragment.streams))
+    return found
 
 
 @dataclass(slots=True)

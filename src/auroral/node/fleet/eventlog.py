@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
 from auroral.node.fleet.clock import Clock
+
+_log = logging.getLogger(__name__)
 
 
 class EventLog:
@@ -18,7 +21,11 @@ class EventLog:
 
     def note(self, event: str, **more: Any) -> None:
         said = {"at": round(self.clock.now(), 6), "process": self.process, "event": event, **more}
-        self._opened.write(json.dumps(said, ensure_ascii=False) + "\n")
+        try:
+            self._opened.write(json.dumps(said, ensure_ascii=False) + "\n")
+        except OSError as error:
+            # A full disk. What happened is more important than that it is written down here.
+            _log.error("cannot note %s: %s", said, error)
 
     def close(self) -> None:
         self._opened.close()

@@ -152,7 +152,7 @@ class Host:
             self._give_up(hosted, error)
             return
         for observer in self.observed:
-            observer(hosted.name, event, effects)
+            _looked(observer, hosted.name, event, effects)
         for effect in effects:
             if isinstance(effect, WakeAt):
                 # A core whose disk is slow is woken all the same.
@@ -224,7 +224,7 @@ class Host:
             case _:
                 pass
         for shown in self.shown:
-            shown(hosted.name, effect)
+            _looked(shown, hosted.name, effect)
 
     # Time
 
@@ -270,3 +270,11 @@ class Host:
         if not hosted.over and not isinstance(error, JobCancelled):
             _log.warning("job %d of %s failed: %s", asked.job, hosted.name, reason)
         self._tell(hosted, Failed(asked.job, reason))
+
+
+def _looked(look: Callable[..., None], *seen: object) -> None:
+    """Who only looks must not keep what is seen from happening."""
+    try:
+        look(*seen)
+    except Exception:  # noqa: BLE001  told, whatever it was
+        _log.exception("who looks at what happens failed")

@@ -11,7 +11,7 @@ from auroral.dpc.settings import Settings
 from auroral.model.checking import Checked
 from auroral.model.deployment import LOCAL_HOST
 from auroral.model.xml import read_deployment
-from auroral.node.feeds import check_input
+from auroral.node.feeds import check_input, first_stime
 from auroral.node.fleet.deployed import SPARK, Agreed, Deployed, DeploymentError
 from auroral.node.fleet.processes import free_ports
 from auroral.node.fleet.roles import LINES
@@ -40,6 +40,7 @@ def prepare(
     given = dict(inputs or {})
     fragments = cut(checked, None if deployment is None else read_deployment(deployment), replicas)
     _names_must_differ(fragments)
+    _only_outputs(checked, fragments)
     _inputs_must_be(checked, fragments, given)
     chosen = _bound(checked, fragments, bound)
     places = [*fragments.sources, *(() if fragments.endpoints else _nodes(fragments))]
@@ -48,7 +49,8 @@ def prepare(
     endpoints = {name: str(where) for name, where in fragments.endpoints.items()}
     endpoints |= {name: next(free) for name in places}
     given |= {stream: LINES + next(free) for stream in unfed}
-    agreed = Agreed(chosen, _ping_every(checked), None, replicas, endpoints, given, master)
+    origin = _origin(checked, fragments, given)
+    agreed = Agreed(chosen, _ping_every(checked), None, replicas, endpoints, given, master, origin)
     # With outputs of its own only: what the client is given stable.
     with RunFolder.claim(folder, checked, given, {}, flush=False) as made:
         if made.resumed:
@@ -81,8 +83,32 @@ def _inputs_must_be(checked: Checked, fragments: Fragments, given: Mapping[str, 
             raise DeploymentError(
                 f"there is no input {stream!r}\n    allowed: {', '.join(fragments.sources)}\n    next: check --input"
             )
+        if how.partition("@")[0] == "-":
+            raise DeploymentError(
+                f"input {stream!r} is standard input, which the process of a source does not have\n"
+                "    allowed: a file, or tcp:HOST:PORT for lines of JSON\n    next: send the lines there, as with nc"
+            )
         if not how.startswith(LINES):
             check_input(source, how)
+
+
+def _origin(checked: Checked, fragments: Fragments, given: Mapping[str, str]) -> int | None:
+    """Of files with times of their own, the first bucket. What else there is would have to be of the same time."""
+    files = [stream for stream in fragments.sources if not given[stream].startswith(LINES)]
+    first = [
+        found for stream in files if (found := first_stime(checked.diagram.input(stream), given[stream])) is not None
+    ]
+    if not first:
+        return None
+    by_clock = [
+        s for s in fragments.sources if (i := checked.diagram.input(s)) is not None and not (i.stamp and i.stamp.field)
+    ]
+    if by_clock:
+        raise DeploymentError(
+            f"input {by_clock[0]!r} is stamped by the clock, and others are files with times of their own\n"
+            "    allowed: either, for all inputs of a deployment\n    next: say which field its time is in: input(..., stime=FIELD)"
+        )
+    return min(first) // checked.diagram.bucket
 
 
 def _ping_every(checked: Checked) -> float:
@@ -102,4 +128,16 @@ def _bound(checked: Checked, fragments: Fragments, asked: float | None) -> float
             f"{times.detection:g} s, and another replica must be read, and all be computed, well before the bound\n"
             f"    allowed: more than {least:g} s\n    next: a larger bound or availability, or shorter buckets"
         )
+    # Which has more to say of it.
+    Settings(bucket=times.bucket, bound=bound, ping_every=times.ping_every)
     return bound
+
+
+def _only_outputs(checked: Checked, fragments: Fragments) -> None:
+    outputs = [output.stream for output in checked.diagram.outputs]
+    for stream in fragments.client:
+        if stream not in outputs:
+            raise DeploymentError(
+                f"the deployment subscribes to {stream!r}, which is no output\n    allowed: {', '.join(outputs)}\n"
+                "    next: make it an output of the diagram"
+            )

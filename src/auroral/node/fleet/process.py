@@ -57,6 +57,8 @@ class Process:
         self.host.shown.append(self._shown)
         self.host.failed = self._failed
         self.failure: BaseException | None = None
+        self.new = deployed.agreed.first is None
+        """Whether the deployment had not begun when it was started: otherwise there may have been lives before, whatever is left of them."""
         self.control = Control(folder / "processes" / f"{name}.json", self._answer)
         self.doing: dict[str, Callable[[Mapping[str, Any]], Awaitable[Any]]] = {
             "status": self._status,
@@ -105,9 +107,9 @@ class Process:
             )
 
     def _failed(self, core: str, error: BaseException) -> None:
-        self.events.note("failed", core=core, detail=f"{type(error).__name__}: {error}"[:500])
         self.failure = error
         self.ended.set()
+        self.events.note("failed", core=core, detail=f"{type(error).__name__}: {error}"[:500])
 
     # What it is asked
 

@@ -72,9 +72,10 @@ class Fleet:
             self.start(missing)
         deployed = self.deployed
         if deployed.agreed.first is None:
-            deployed = deployed.begin(time.time_ns() // 1000 // deployed.checked.diagram.bucket + 1)
+            origin, now = deployed.agreed.origin, time.time_ns() // 1000 // deployed.checked.diagram.bucket
+            deployed = deployed.begin(now + 1 if origin is None else origin)
         for name in deployed.processes:
-            ask(self.file(name), "begin")
+            ask(self.file(name), "begin", timeout=READY_WITHIN)
         return Fleet(deployed)
 
     def start(self, names: Iterable[str]) -> None:

@@ -6,6 +6,8 @@ import asyncio
 import importlib.metadata
 import json
 import logging
+import secrets
+import shutil
 import threading
 import time
 from collections import deque
@@ -13,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
+
+import pyarrow as pa
 
 from auroral.dpc.assembly import CLIENT, node_of
 from auroral.dpc.client import Client
@@ -23,7 +27,7 @@ from auroral.dpc.source import Source as SourceCore
 from auroral.dpc.versions import NO_CHANGE
 from auroral.dpc.why import why
 from auroral.edge.durable import StorageError
-from auroral.engine.compile import needs_order
+from auroral.engine.arrowrows import as_numbers
 from auroral.engine.session import start_session
 from auroral.engine.shared import Gateway, attached, gateway_of, jvm_lives
 from auroral.model.deployment import endpoint
@@ -31,7 +35,7 @@ from auroral.model.errors import AuroralError
 from auroral.node.feeds import Feed, make_feed, wall_clock
 from auroral.node.fleet.clientproxy import ClientStore
 from auroral.node.fleet.deployed import SPARK, Deployed, DeploymentError, gateway
-from auroral.node.fleet.evaluation import Evaluation
+from auroral.node.fleet.evaluation import Evaluation, ordered_streams
 from auroral.node.fleet.lineinput import LineInput
 from auroral.node.fleet.process import Process
 from auroral.node.fleet.sourceproxy import SourceProxy
@@ -126,7 +130,15 @@ class SourceProcess(Process):
 
     def _run_feed(self, feed: Feed) -> None:
         try:
-            feed.run(self._stop, self._wake)
+            while True:
+                try:
+                    return feed.run(self._stop, self._wake)
+                except StorageError as error:
+                    # When there is room, it goes on behind what is logged.
+                    _log.error("%s cannot log, and waits: %s", self.name, error)
+                    if self._stop.wait(1):
+                        return None
+                    feed = make_feed(self.source, self.deployed.agreed.inputs[self.name], wall_clock)
         except AuroralError as error:
             # What came before it is logged, and nothing behind it is: to the others this input has failed.
             self.events.note("input failed", stream=self.name, detail=str(error))
@@ -195,11 +207,13 @@ class NodeProcess(Process):
                 await asyncio.sleep(0.1)
 
     def _evaluation(self, core: str) -> Evaluation:
-        fragments = self.deployed.fragments
         fragment = self.deployed.assembly.fragment(core)
-        ordered = {stream for reader in fragments.all for stream in needs_order(reader.checked)}
-        cache = self.deployed.folder / "nodes" / self.name / core / "cache"
-        found = Evaluation(self.session, fragment, 0, cache, frozenset(ordered).intersection(fragment.streams))
+        ordered = ordered_streams(self.deployed.fragments)
+        # One that was killed may have left a job that still writes: each life has a folder of its own.
+        caches = self.deployed.folder / "nodes" / self.name / core / "cache"
+        shutil.rmtree(caches, ignore_errors=True)
+        cache = caches / secrets.token_hex(4)
+        found = Evaluation(self.session, fragment, 0, cache, ordered.intersection(fragment.streams))
         # One that comes back finds Spark warm, and the others need it.
         found.warm_up(*(() if self.deployed.agreed.first is None else (0.0,)))
         return found
@@ -208,7 +222,6 @@ class NodeProcess(Process):
         assembly = self.deployed.assembly
         for core in self.replicas:
             folder = self.deployed.folder / "nodes" / self.name / core / "kept"
-            lived = folder.exists()
             store = await asyncio.to_thread(CoreStore.open, folder)
             self.opened.callback(store.close)
             for damage in store.damage:
@@ -216,7 +229,7 @@ class NodeProcess(Process):
             evaluation = self.evaluations[core]
             evaluation.first = self.deployed.first
             started = await asyncio.to_thread(store.started, NO_CHANGE)
-            self.host.start(core, assembly.replica(core, assembly.layout, lived), started, store, evaluation)
+            self.host.start(core, assembly.replica(core, assembly.layout, not self.new), started, store, evaluation)
         self.opened.push_async_callback(self.host.stop)
 
     def status(self) -> dict[str, Any]:
@@ -232,7 +245,7 @@ class NodeProcess(Process):
                     "frontier": offer.frontier,
                     "tentative": tentative,
                 }
-            for (box, reason), count in self.evaluations[name].left_out.items():
+            for (box, reason), count in dict(self.evaluations[name].left_out).items():
                 found["left_out"][f"{box}: {reason}"] = count
         return found
 
@@ -311,14 +324,14 @@ class ClientProcess(Process):
             self._shown_tentative[key] = effect.content.hash
         self.counts[kind] += 1
         self._number += 1
-        rows = [] if effect.content.rows is None else effect.content.rows.slice(0, 20).to_pylist()
+        rows = _in_words(effect.content.rows)
         said = {"at": self.clock.now(), "stream": effect.stream, "bucket": effect.bucket, "kind": kind}
         self._delivered.append(
             {
                 "number": self._number,
                 **said,
                 "count": effect.content.count,
-                "rows": json.loads(json.dumps(rows, default=str)),
+                "rows": rows,
             }
         )
 
@@ -332,3 +345,13 @@ class ClientProcess(Process):
         assert isinstance(core, Client)
         stream = str(asked["stream"])
         return str(why(core, stream, self.clock.now())) if stream in core.ports else None
+
+
+def _in_words(rows: pa.Table | None) -> list[dict[str, Any]]:
+    """The first rows, for people. Times that Python does not know stay numbers."""
+    if rows is None:
+        return []
+    first = rows.slice(0, 20)
+    plain = {name: as_numbers(first.column(name)) for name in first.column_names}
+    found: list[dict[str, Any]] = json.loads(json.dumps(pa.table(plain).to_pylist(), default=str))
+    return found

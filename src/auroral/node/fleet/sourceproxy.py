@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -109,11 +110,13 @@ class Notes:
         replace_file(self._needed, str(begin).encode())
 
     def close(self, begin: int, end: int, now: float) -> None:
-        os.pwrite(self._fd, np.full(end - begin, now).tobytes(), 8 * begin)
+        with suppress(OSError):
+            os.pwrite(self._fd, np.full(end - begin, now).tobytes(), 8 * begin)
 
     def closed_at(self, begin: int, end: int, clock: Clock) -> tuple[float, ...]:
         """Now, for those that were not written down: they were closed when the last life ended."""
-        read = np.frombuffer(os.pread(self._fd, 8 * (end - begin), 8 * begin)[: 8 * (end - begin)])
+        data = os.pread(self._fd, 8 * (end - begin), 8 * begin)
+        read = np.frombuffer(data[: len(data) // 8 * 8])
         now = clock.now()
         known = [float(time) if 0 < time <= now else now for time in read]
         return (*known, *[now] * (end - begin - len(known)))
