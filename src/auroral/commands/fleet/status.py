@@ -42,6 +42,9 @@ def run(args: Namespace) -> int:
 def table(fleet: Fleet, status: dict[str, dict[str, Any] | None]) -> str:
     settings, first = fleet.deployed.settings, fleet.deployed.agreed.first
     now = 0 if first is None else int(time.time() / settings.bucket) - first
+    if fleet.deployed.agreed.origin is not None:
+        # What was recorded has a present of its own.
+        now = max([found["closed"] for found in status.values() if found and "closed" in found], default=0)
     rows = [("process", "stream", "state", "stable to", "behind", "tentative", "memory")]
     for name, found in status.items():
         if found is None:

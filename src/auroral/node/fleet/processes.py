@@ -139,6 +139,7 @@ class Fleet:
                 os.kill(pid, signal.SIGKILL)
                 until = float("inf")
             time.sleep(_LOOK_EVERY)
+        _reap(pid)
         self.file(name).unlink(missing_ok=True)
 
     def kill(self, name: str) -> None:
@@ -148,6 +149,7 @@ class Fleet:
         while alive(pid):
             _reap(pid)
             time.sleep(_LOOK_EVERY / 10)
+        _reap(pid)
 
     # Questions
 
