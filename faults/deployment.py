@@ -68,7 +68,7 @@ class Senders:
                 self.stop.wait(0.2)
 
     def _rows(self, name: str, connection: socket.socket, answers: Any) -> None:
-        logged = int(json.loads(answers.readline())["rows"])
+        logged = self.sent[name] = int(json.loads(answers.readline())["rows"])
         while not self.stop.wait(EVERY):
             numbers = [random.Random(f"{name} {logged + i}").randrange(10) for i in range(ROWS)]
             connection.sendall(b"".join(json.dumps({"host": f"h{n % 4}", "n": n}).encode() + b"\n" for n in numbers))

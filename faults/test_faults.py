@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import sys
 import threading
@@ -148,6 +149,21 @@ def test_a_damaged_segment_is_refused_by_name_and_fetched_again(tmp_path: Path, 
         fleet.up(lambda _: None)
         told = [event for event in events_in(fleet.deployed.folder) if event["event"] == "damaged"]
         assert told and segments[0].name in str(told)
+        right_in_the_end(fleet, spark, senders)
+
+
+def test_a_node_that_lost_its_disk_recovers_from_the_others(tmp_path: Path, spark: Any) -> None:
+    """It begins with nothing, and gives nothing out before it is right."""
+    with deployed(tmp_path / "live") as fleet:
+        senders = Senders(fleet)
+        until("it begins", lambda: frontier(fleet) > 6)
+        fleet.kill("counta")
+        shutil.rmtree(fleet.deployed.folder / "nodes" / "counta")
+        fleet.up(lambda _: None)
+        states = [
+            e["state"] for e in events_in(fleet.deployed.folder) if e["process"] == "counta" and e["event"] == "state"
+        ]
+        assert "RECOVERING" in states
         right_in_the_end(fleet, spark, senders)
 
 

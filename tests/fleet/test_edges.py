@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from auroral.model.deployment import Endpoint
 from auroral.node.fleet.clientproxy import ClientStore
 from auroral.node.fleet.clock import Clock
 from auroral.node.fleet.contents import content_of
-from auroral.node.fleet.control import Control, NoAnswer, ask
+from auroral.node.fleet.control import Control, NoAnswer, ask, known
 from auroral.node.fleet.eventlog import EventLog, events_in
 from auroral.node.fleet.lineinput import LineInput
 from auroral.node.fleet.processes import free_ports
@@ -243,6 +244,14 @@ def test_only_who_knows_the_secret_is_answered(tmp_path: Path) -> None:
     asyncio.run(life())
     with pytest.raises(NoAnswer, match="na is not running"):
         ask(tmp_path / "na.json", "status")
+
+
+def test_a_number_that_another_process_has_by_now_is_nobody_of_ours(tmp_path: Path) -> None:
+    """After the machine was started again: nobody is asked, and nobody ended."""
+    with subprocess.Popen(["sleep", "60"]) as other:
+        (tmp_path / "na.json").write_text(json.dumps({"pid": other.pid, "port": 1, "secret": ""}))
+        assert known(tmp_path / "na.json") is None
+        other.kill()
 
 
 def test_events_of_all_processes_in_the_order_of_their_times(tmp_path: Path) -> None:

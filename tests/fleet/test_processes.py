@@ -18,6 +18,7 @@ import auroral
 from auroral.cli import main
 from auroral.model.builder import DiagramBuilder
 from auroral.model.deployment import endpoint
+from auroral.model.errors import AuroralError
 from auroral.node.fleet.control import NoAnswer, alive
 from auroral.node.fleet.deployed import DeploymentError
 from auroral.node.fleet.preparing import prepare
@@ -163,6 +164,12 @@ def test_cut_off_and_healed(running: Fleet, spark: Any) -> None:
 def test_a_bound_that_cannot_be_kept_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DeploymentError, match=r"the bound of 1 s is too short(.|\n)*allowed: more than 2\.\d s"):
         prepare(tmp_path / "live", watch().check(), bound=1.0)
+    assert not (tmp_path / "live").exists()
+
+
+def test_a_bound_that_the_protocol_cannot_keep_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    with pytest.raises(AuroralError, match="not below half of the bound of 4 s"):
+        prepare(tmp_path / "live", recorded().check(), bound=4.0)
     assert not (tmp_path / "live").exists()
 
 

@@ -85,6 +85,11 @@ def _shown(args: Namespace, fleet: Any, stop: Any) -> int:
     else:
         say(f"\nNow the same records in one plain batch run:\n{report.text}\n")
         say("\n".join(f"{'holds' if holds else 'DOES NOT HOLD'}: {what}" for what, holds in judged))
+        if not judged[0][1]:
+            # The bound is kept by a machine that has time for it: who runs this beside other work should know.
+            say(
+                f"    the load of this machine is {os.getloadavg()[0]:.1f}, on {os.cpu_count()} cores\n    next: try again when it is idle"
+            )
         say(f"\nits folder: {fleet.deployed.folder}" if args.folder else "\nto keep it: auroral demo --folder DIR")
     return FINE if ok else WRONG_INPUT
 

@@ -101,6 +101,26 @@ def replace_file(path: Path, content: bytes) -> None:
     sync_folder(path.parent)
 
 
+def lock_file(path: Path, what: str) -> int:
+    """Opened, and made with its folder where it is not there. `what` is that which it is a lock of, in words."""
+    try:
+        make_folder(path.parent)
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise storage_error(error, what, path) from error
+
+
+def claim(path: Path, what: str) -> int:
+    """The folder of this lock file is this process's, until the descriptor that this gives is closed."""
+    descriptor = lock_file(path, what)
+    try:
+        lock(descriptor, path.parent)
+    except AuroralError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
 def lock(fd: int, path: Path) -> None:
     """Claim `path` for this process, through an open descriptor; it ends with the descriptor, so also with
     a crash."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,26 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from auroral.edge.acknowledged import LOCK
-from auroral.edge.durable import lock, make_folder, storage_error, sync_folder, write_new
+from auroral.edge.durable import sync_folder, write_new
 from auroral.edge.records import DamagedSegment, Entry, Header, Torn, scan
-from auroral.model.errors import AuroralError
 from auroral.model.parquet_layout import stored_layout
-
-
-def claim(folder: Path) -> int:
-    path = folder / LOCK
-    try:
-        make_folder(folder)
-        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise storage_error(error, "a source log", path) from error
-    try:
-        lock(fd, folder)
-    except AuroralError:
-        os.close(fd)
-        raise
-    return fd
 
 
 def segment(folder: Path, number: int) -> Path:

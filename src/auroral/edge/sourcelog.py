@@ -19,15 +19,15 @@ from typing import Any
 import pyarrow as pa
 
 from auroral.edge import rejectedrows
-from auroral.edge.acknowledged import note_count, read_count, refuse_lost
-from auroral.edge.durable import cut_back, storage_error, sync_folder, write_at
+from auroral.edge.acknowledged import LOCK, note_count, read_count, refuse_lost
+from auroral.edge.durable import claim, cut_back, storage_error, sync_folder, write_at
 from auroral.edge.ledger import Reason
 from auroral.edge.logbase import LogBase, LogState
 from auroral.edge.logformat import SourceLogError, check_schema
 from auroral.edge.logindex import LogIndex, Part, checked_parquet, part_of, rows_of, within
 from auroral.edge.records import DamagedSegment, Entry, Header, Kind, Torn, encode, rows_to_bytes, scan
 from auroral.edge.refusals import Refused
-from auroral.edge.segments import claim, parquet_file, remove_pruned, segment, segments, span, stored, write_parquet
+from auroral.edge.segments import parquet_file, remove_pruned, segment, segments, span, stored, write_parquet
 from auroral.edge.stamping import Stamped, StampState, rejected_schema, stamped_schema
 from auroral.model.schema import Schema
 
@@ -73,7 +73,7 @@ class SourceLog:
             raise SourceLogError(
                 f"{folder} is no source log (log.json is missing)\n    next: check the run folder's path"
             )
-        lock_fd = None if readonly else claim(folder)
+        lock_fd = None if readonly else claim(folder / LOCK, "a source log")
         # Looked at first: a writer may append while this one reads.
         acknowledged = read_count(folder)
         log = SourceLog(folder, schema, stream or folder.name, lock_fd)

@@ -33,9 +33,8 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import quote
 
-from auroral.edge.durable import lock, make_folder, replace_file, storage_error
+from auroral.edge.durable import claim, replace_file, storage_error
 from auroral.model.checking import Checked
-from auroral.model.errors import AuroralError
 from auroral.node.account import Account
 from auroral.node.functionwords import function_words
 from auroral.node.storeddiagram import RunFolderError, diagram_words, load_diagram, pickled, refuse_other, renew
@@ -81,7 +80,7 @@ class RunFolder:
         path: Path, checked: Checked, inputs: Mapping[str, str], outputs: Mapping[str, str], flush: bool
     ) -> RunFolder:
         """A new run in `path`, or the one that is there, if it is of the same diagram."""
-        descriptor = _claim(path)
+        descriptor = claim(path / "lock", "the run folder's lock")
         try:
             if (path / "run.json").exists():
                 return _resumed(path, checked, flush, descriptor)
@@ -95,7 +94,7 @@ class RunFolder:
     def resume(path: Path) -> RunFolder:
         """The run that is in `path`, with the diagram that is stored there. Trust the folder: see above."""
         _must_be_run(path)
-        descriptor = _claim(path)
+        descriptor = claim(path / "lock", "the run folder's lock")
         try:
             return RunFolder(path, _settings(path), load_diagram(path), resumed=True, _lock=descriptor)
         except BaseException:
@@ -171,20 +170,6 @@ def _file_name(stream: str) -> str:
     if plain == stream == stream.lower() and len(stream) <= 100 and not stream.startswith("."):
         return stream
     return f"{plain[:80]}-{hashlib.blake2b(stream.encode(), digest_size=4).hexdigest()}"
-
-
-def _claim(path: Path) -> int:
-    try:
-        make_folder(path)
-        descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise storage_error(error, "the run folder's lock", path / "lock") from error
-    try:
-        lock(descriptor, path)
-    except AuroralError:
-        os.close(descriptor)
-        raise
-    return descriptor
 
 
 def _created(

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from auroral.edge.durable import InUse, locked, make_folder, storage_error, write_at
+from auroral.edge.durable import InUse, lock_file, locked, write_at
 
 NAME = "core.lock"
 
@@ -49,11 +49,7 @@ class CoreLock:
     @staticmethod
     def take(folder: Path) -> CoreLock:
         path = folder / NAME
-        try:
-            make_folder(folder)
-            fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise storage_error(error, "what a core keeps", path) from error
+        fd = lock_file(path, "what a core keeps")
         try:
             free = locked(fd, fcntl.LOCK_EX)
         except BaseException:
