@@ -14,7 +14,7 @@ from auroral.model.xml import read_deployment
 from auroral.node.feeds import check_input, first_stime
 from auroral.node.fleet.deployed import SPARK, Agreed, Deployed, DeploymentError
 from auroral.node.fleet.processes import free_ports
-from auroral.node.fleet.roles import LINES
+from auroral.node.fleet.roles.source import LINES
 from auroral.node.runfolder import RunFolder
 
 USUAL_JOB = 0.3

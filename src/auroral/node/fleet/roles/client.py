@@ -1,0 +1,115 @@
+"""The process that is given the outputs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from auroral.dpc.assembly import CLIENT
+from auroral.dpc.client import Client
+from auroral.dpc.events import Deliver, Effect, Event, Miss
+from auroral.dpc.metrics import Metrics
+from auroral.dpc.why import why
+from auroral.engine.arrowrows import as_numbers
+from auroral.node.fleet.clientproxy import ClientStore
+from auroral.node.fleet.process import Process
+from auroral.node.runfolder import RunFolder
+
+_SHOWN = 500
+"""Deliveries that a client remembers for whoever looks."""
+
+
+class ClientProcess(Process):
+    async def prepare(self) -> None:
+        self.doing |= {"tail": self._tail, "why": self._why}
+        self.run_folder = await asyncio.to_thread(RunFolder.resume, self.deployed.folder)
+        self.opened.callback(self.run_folder.close)
+        self.metrics = Metrics(self.deployed.settings.bucket)
+        self.host.observed.append(self._observed)
+        self._delivered: deque[dict[str, Any]] = deque(maxlen=_SHOWN)
+        self._number = 0
+        self.counts = {"stable": 0, "tentative": 0, "corrected": 0, "confirmed": 0}
+        self._shown_tentative: dict[tuple[str, int], int] = {}
+
+    async def begin(self) -> None:
+        assembly, first = self.deployed.assembly, self.deployed.first
+        store = await asyncio.to_thread(ClientStore, self.run_folder, first)
+        self.opened.callback(store.close)
+        self.opened.push_async_callback(self.host.stop)
+        self.host.start(CLIENT, assembly.client(assembly.layout), store.started(), store)
+
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"kind": "client", "counts": self.counts, "streams": {}}
+        for stream, metrics in self.metrics.streams.items():
+            one = metrics.measured
+            found["streams"][stream] = {
+                "newest": metrics.newest,
+                "delay_new": one.delay_new,
+                "proc_new": one.proc_new,
+                "proc": one.proc,
+                "tentative_buckets": one.tentative_buckets,
+                "tentative_rows": one.n_tentative,
+                "tentative_now": len(metrics.uncorrected),
+                "missed": one.missed,
+            }
+        core = self.host.cores.get(CLIENT)
+        if isinstance(core, Client):
+            for stream, frontier in core.delivered.items():
+                found["streams"].setdefault(stream, {})["frontier"] = frontier
+        return found
+
+    def _observed(self, name: str, event: Event, effects: Sequence[Effect]) -> None:
+        origin = self.deployed.first * self.deployed.settings.bucket
+        self.metrics.saw(self.clock.now() - origin, event, effects)
+        for effect in effects:
+            if isinstance(effect, Deliver):
+                self._deliver_one(effect)
+            elif isinstance(effect, Miss):
+                for bucket in range(effect.begin, effect.end):
+                    self._shown_tentative.pop((effect.stream, bucket), None)
+
+    def _deliver_one(self, effect: Deliver) -> None:
+        key = (effect.stream, effect.bucket)
+        kind = "stable" if effect.stable else "tentative"
+        if effect.stable and (before := self._shown_tentative.pop(key, None)) is not None:
+            kind = "confirmed" if before == effect.content.hash else "corrected"
+        elif not effect.stable:
+            self._shown_tentative[key] = effect.content.hash
+        self.counts[kind] += 1
+        self._number += 1
+        rows = _in_words(effect.content.rows)
+        said = {"at": self.clock.now(), "stream": effect.stream, "bucket": effect.bucket, "kind": kind}
+        self._delivered.append(
+            {
+                "number": self._number,
+                **said,
+                "count": effect.content.count,
+                "rows": rows,
+            }
+        )
+
+    async def _tail(self, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Deliveries behind the one of this number, as far as they are remembered."""
+        since, stream = int(asked.get("since", 0)), asked.get("stream")
+        return [one for one in self._delivered if one["number"] > since and stream in (None, one["stream"])]
+
+    async def _why(self, asked: Mapping[str, Any]) -> str | None:
+        core = self.host.cores[CLIENT]
+        assert isinstance(core, Client)
+        stream = str(asked["stream"])
+        return str(why(core, stream, self.clock.now())) if stream in core.ports else None
+
+
+def _in_words(rows: pa.Table | None) -> list[dict[str, Any]]:
+    """The first rows, for people. Times that Python does not know stay numbers."""
+    if rows is None:
+        return []
+    first = rows.slice(0, 20)
+    plain = {name: as_numbers(first.column(name)) for name in first.column_names}
+    found: list[dict[str, Any]] = json.loads(json.dumps(pa.table(plain).to_pylist(), default=str))
+    return found

@@ -1,0 +1,112 @@
+"""The process of a node: replicas of queries, with their jobs on Spark."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+import secrets
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from auroral.dpc.assembly import node_of
+from auroral.dpc.events import Effect, Event
+from auroral.dpc.replica import Replica
+from auroral.dpc.versions import NO_CHANGE
+from auroral.dpc.why import why
+from auroral.engine.shared import Gateway, attached
+from auroral.node.fleet.deployed import DeploymentError, gateway
+from auroral.node.fleet.evaluation import Evaluation, ordered_streams
+from auroral.node.fleet.process import Process
+from auroral.node.store.corestore import CoreStore
+
+SPARK_WITHIN = 120.0
+"""Seconds for which a node waits for the Spark that is to be started beside it."""
+
+
+def fingerprint() -> str:
+    """Of the engine: replicas with another one might give other results."""
+    return " ".join(f"{name} {importlib.metadata.version(name)}" for name in ("auroral", "pyspark", "pyarrow"))
+
+
+class NodeProcess(Process):
+    async def prepare(self) -> None:
+        deployed = self.deployed
+        self.doing |= {"why": self._why}
+        self.session = await asyncio.to_thread(attached, await self._gateway())
+        layout = deployed.assembly.layout
+        self.replicas = [c for members in layout.members.values() for c in members if node_of(c) == self.name]
+        self.evaluations = {core: await asyncio.to_thread(self._evaluation, core) for core in self.replicas}
+        self._states: dict[tuple[str, str], str] = {}
+        self.host.observed.append(self._observed)
+
+    async def _gateway(self) -> Gateway:
+        """Of Spark, which may just be starting."""
+        until = time.monotonic() + SPARK_WITHIN
+        while True:
+            try:
+                return gateway(self.deployed.folder)
+            except DeploymentError:
+                if time.monotonic() > until or self.ended.is_set():
+                    raise
+                await asyncio.sleep(0.1)
+
+    def _evaluation(self, core: str) -> Evaluation:
+        fragment = self.deployed.assembly.fragment(core)
+        ordered = ordered_streams(self.deployed.fragments)
+        # One that was killed may have left a job that still writes: each life has a folder of its own.
+        caches = self.deployed.folder / "nodes" / self.name / core / "cache"
+        shutil.rmtree(caches, ignore_errors=True)
+        cache = caches / secrets.token_hex(4)
+        found = Evaluation(self.session, fragment, 0, cache, ordered.intersection(fragment.streams))
+        # One that comes back finds Spark warm, and the others need it.
+        found.warm_up(*(() if self.deployed.agreed.first is None else (0.0,)))
+        return found
+
+    async def begin(self) -> None:
+        assembly = self.deployed.assembly
+        for core in self.replicas:
+            folder = self.deployed.folder / "nodes" / self.name / core / "kept"
+            store = await asyncio.to_thread(CoreStore.open, folder)
+            self.opened.callback(store.close)
+            for damage in store.damage:
+                self.events.note("damaged", core=core, detail=damage)
+            evaluation = self.evaluations[core]
+            evaluation.first = self.deployed.first
+            started = await asyncio.to_thread(store.started, NO_CHANGE)
+            self.host.start(core, assembly.replica(core, assembly.layout, not self.new), started, store, evaluation)
+        self.opened.push_async_callback(self.host.stop)
+
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"kind": "node", "outputs": {}, "left_out": {}}
+        for name, core in self.host.cores.items():
+            assert isinstance(core, Replica)
+            for stream, offer in core.offers(self.clock.now()).items():
+                tentative = max(0, core.outlets[stream].newest + 1 - offer.frontier)
+                found["outputs"][stream] = {
+                    "query": name.rpartition("@")[0],
+                    "state": "RECOVERING" if core.recovering else str(offer.state),
+                    "fresh": offer.fresh,
+                    "frontier": offer.frontier,
+                    "tentative": tentative,
+                }
+            for (box, reason), count in dict(self.evaluations[name].left_out).items():
+                found["left_out"][f"{box}: {reason}"] = count
+        return found
+
+    def _observed(self, name: str, event: Event, effects: Sequence[Effect]) -> None:
+        core = self.host.cores.get(name)
+        assert isinstance(core, Replica | None)
+        for stream, union in core.unions.items() if core is not None else ():
+            state = "RECOVERING" if core is not None and core.recovering else str(union.noted)
+            if self._states.get((name, stream)) != state:
+                self._states[name, stream] = state
+                self.events.note("state", core=name, stream=stream, state=state, frontier=union.outlet.frontier)
+
+    async def _why(self, asked: Mapping[str, Any]) -> str | None:
+        for core in self.host.cores.values():
+            assert isinstance(core, Replica)
+            if asked["stream"] in core.unions:
+                return str(why(core, str(asked["stream"]), self.clock.now()))
+        return None
