@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from auroral.dpc.client import Client
 from auroral.dpc.events import (
     Effect,
     GiveUp,
     KeepLayout,
+    Kept,
     Moved,
     MoveTo,
     Received,
@@ -326,3 +328,22 @@ def test_the_first_layout_is_told_too():
     source.handle(Received("m", Rewire(3, Wiring(readers={"s": ("r",)}))), 0.1)
     assert source.handle(Received("m", Rewire(2, Wiring(readers={"s": ("q",)}))), 0.2) == []
     assert source.outlet.readers_expected == ("r",)
+
+
+def test_a_reader_does_not_wait_for_ever_for_one_that_is_as_far():
+    """Where replicas take many buckets at once, one may be behind the other whenever the reader looks."""
+    found = Client("c", {"s": ("a",)}, SETTINGS)
+    found.handle(Started({"s": Kept(20)}), 0.0)
+    found.handle(Received("m", Rewire(1, Wiring({"s": ("a", "b")}))), 1.0)
+
+    def told(now: float, frontier: int) -> bool:
+        found.handle(Received("b", Pong({"s": Offer(State.STABLE, True, frontier, 0)}, {})), now)
+        found.handle(Received("a", Pong({"s": Offer(State.STABLE, True, 40, 0)}, {})), now)
+        return Send("m", Rewired(2)) in found.handle(Received("m", Rewire(2, Wiring({"s": ("b",)}))), now)
+
+    assert not told(2.0, 10)
+    # What it reads goes on meanwhile.
+    found.ports["s"].start_at(40)
+    late = 2.0 + SETTINGS.bound + 1
+    assert not told(late, 19), "it is not yet where the reader was when it was asked first"
+    assert told(late + 0.1, 20)

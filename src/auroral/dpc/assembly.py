@@ -7,12 +7,15 @@ from dataclasses import dataclass, replace
 from auroral.dpc.client import Client
 from auroral.dpc.fragments import Fragment, Fragments
 from auroral.dpc.layout import Layout, Topology, Wiring
+from auroral.dpc.reconfiguration import Reconfiguration
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Settings
 from auroral.dpc.source import Source
 
 CLIENT = "client"
 """The core, and the node that it runs on."""
+CATALOG = "catalog"
+"""Likewise."""
 
 
 def node_of(core: str) -> str:
@@ -68,6 +71,9 @@ class Assembly:
 
     def client(self, layout: Layout) -> Client:
         return Client(CLIENT, self._wiring(CLIENT, layout).inputs, self.settings)
+
+    def reconfiguration(self, layout: Layout) -> Reconfiguration:
+        return Reconfiguration(self.topology, layout)
 
     def _wiring(self, core: str, layout: Layout) -> Wiring:
         return layout.wirings(self.topology)[core]

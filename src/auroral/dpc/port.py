@@ -14,6 +14,10 @@ from auroral.dpc.states import State
 from auroral.dpc.switching import Choice, Feed, Lane, Offer, choose
 from auroral.dpc.values import LOST, Confirm, Content, Gap, Stable, Subscribe, Tentative, Unsubscribe, Want
 
+_PATIENT = 10
+"""Times the silence after which an input has failed: where there is no bound, or a longer one, a reader waits for a replica that is as far
+as it is itself for so long."""
+
 
 @dataclass(frozen=True, slots=True)
 class Held:
@@ -65,6 +69,8 @@ class Port:
     """When a bucket was last closed."""
     opened_at: float = float("-inf")
     """When a part of a bucket last came."""
+    to_go_over: tuple[float, int] | None = None
+    """When it was first asked to read from others, and how far it was then."""
     leaving_out: set[str] = field(default_factory=set)
     """Producers whose subscription leaves out what they do not keep."""
     served: dict[str, float] = field(default_factory=dict)
@@ -128,7 +134,7 @@ class Port:
         position = None if self.resuming else self.frontier
         return Send(producer, Subscribe(self.stream, self.last_number, lane, position, tentative, gaps))
 
-    def can_go_over(self, producers: tuple[str, ...], monitor: Monitor) -> bool:
+    def can_go_over(self, producers: tuple[str, ...], monitor: Monitor, now: float) -> bool:
         """Whether nobody is left, or one of these has what is read next (what a replica keeps on its disk goes with it), is about as far, and is
         in no worse a state than those that are left: what a new one lacks, it may lack for ever."""
         left = [monitor.offer(producer, self.stream) for producer in self.producers if producer not in producers]
@@ -136,20 +142,26 @@ class Port:
             return True
         best = min((one.state for one in left if one != UNREACHED), default=State.FAILURE)
         offers = [monitor.offer(producer, self.stream) for producer in producers]
-        return any(one != UNREACHED and one.state <= best and self._goes_on_with(one) for one in offers)
+        return any(one != UNREACHED and one.state <= best and self._goes_on_with(one, now) for one in offers)
 
-    def _goes_on_with(self, offer: Offer) -> bool:
+    def _goes_on_with(self, offer: Offer, now: float) -> bool:
         if self.resuming:
             return True
+        if self.to_go_over is None:
+            self.to_go_over = (now, self.frontier)
+        asked, frontier = self.to_go_over
         behind = (self.frontier - offer.frontier) * self.settings.bucket
-        return offer.kept_from <= self.frontier and behind <= self.settings.silence
+        # Where replicas have too much to do, and take many buckets at once, none may ever be as far as another is just now.
+        patient = min(self.settings.bound, _PATIENT * self.settings.silence)
+        caught_up = now - asked > patient and offer.frontier >= frontier
+        return offer.kept_from <= self.frontier and (behind <= self.settings.silence or caught_up)
 
     def rewire(self, producers: tuple[str, ...]) -> Iterator[Effect]:
         """These can be read from, and no others."""
         for gone in [producer for producer in self.lanes if producer not in producers]:
             yield Send(gone, Unsubscribe(self.stream, self.numbers[gone]))
             self.disconnected(gone)
-        self.producers = producers
+        self.producers, self.to_go_over = producers, None
         self.curr, self.bck = (f if f is not None and f.replica in producers else None for f in (self.curr, self.bck))
 
     def disconnected(self, producer: str) -> None:

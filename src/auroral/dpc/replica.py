@@ -217,7 +217,7 @@ class Replica:
             case Ask() | Grant() | Refuse() | Release():
                 yield from self.turns.heard(sender, message, now)
             case Rewire(number, wiring) if number >= self.wired:
-                if can_go_over(self.ports, wiring, self.monitor):
+                if can_go_over(self.ports, wiring, self.monitor, now):
                     self.wired = number
                     yield from self._rewire(wiring)
                     yield Send(sender, Rewired(number))

@@ -245,7 +245,7 @@ class Compiler:
             case TypedMap():
                 return mapped(self, checked, typed)
             case TypedUnion():
-                return united(self, checked)
+                return united(self, checked, typed)
             case TypedIdentity():
                 return unchanged(self, checked, typed)
             case TypedStimeAggregate():

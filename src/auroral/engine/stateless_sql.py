@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from auroral.engine.expression import error_sql, to_sql, value_sql
 from auroral.engine.reached import WHY, first_of, or_stop
 from auroral.engine.sqltext import STIME, Cte, columns, order_column, quoted, relation, select
-from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap
+from auroral.model.boxes.splice import TypedSplice
+from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
 from auroral.model.checking import CheckedBox
 from auroral.model.expression import Typed, user_functions
 from auroral.model.expression.typed import Choice, Constant, Infix
@@ -85,7 +86,7 @@ def _rejected(compiler: Compiler, checked: CheckedBox, *reached: Typed) -> tuple
     return error, [Cte(side, select(items, relation(source), f"WHERE {error} IS NOT NULL"))]
 
 
-def united(compiler: Compiler, checked: CheckedBox) -> list[Cte]:
+def united(compiler: Compiler, checked: CheckedBox, typed: TypedUnion) -> list[Cte]:
     # A serializing union has a control output before that of the rows.
     *controls, target = checked.box.outputs
     sources = checked.box.inputs
@@ -100,11 +101,20 @@ def united(compiler: Compiler, checked: CheckedBox) -> list[Cte]:
         ):
             name, kind = quoted(wanted.name), wanted.type.spark
             items.append(name if own.type.spark == kind else f"CAST({name} AS {kind}) AS {name}")
-        parts.append(select(items, relation(source)))
+        parts.append(select(items, relation(source), _within(typed, index)))
     text = "\nUNION ALL\n".join(parts)
     if len(parts) > 1:
         text = f"SELECT {compiler.one_partition}* FROM (\n{text}\n)"
     return [*(_nothing(stream) for stream in controls), Cte(target, text)]
+
+
+def _within(typed: TypedUnion, port: int) -> str:
+    if not isinstance(typed, TypedSplice):
+        return ""
+    since, until = typed.span(port)
+    tests = [f"{STIME} >= {since}"] if since is not None else []
+    tests += [f"{STIME} < {until}"] if until is not None else []
+    return f"WHERE {' AND '.join(tests)}" if tests else ""
 
 
 def _union_order(compiler: Compiler, sources: Sequence[str], index: int) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from auroral.model.boxes.serialize import TypedSUnion
+from auroral.model.boxes.splice import TypedSplice
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
 from auroral.model.expression.singles import nearest_single
 from auroral.model.on_error import OnError
@@ -78,11 +79,16 @@ class UnionMachine(Stateless):
 
     def __init__(self, box: TypedUnion, inputs: Sequence[StreamType], outlet: Outlet):
         self.output = 1 if isinstance(box, TypedSUnion) else 0
+        self.box = box
         self.inputs = inputs
         self.types = [field.type for field in box.outputs[self.output].schema.fields]
         self.outlet = outlet
 
     def on_row(self, port: int, row: Row) -> None:
+        if isinstance(self.box, TypedSplice):
+            since, until = self.box.span(port)
+            if (since is not None and row.stime < since) or (until is not None and row.stime >= until):
+                return
         own = self.inputs[port].schema.fields
         values = tuple(widened(v, f.type, to) for v, f, to in zip(row.values, own, self.types, strict=True))
         order: list[Value] = [port]

@@ -21,7 +21,9 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    ended = fleet_of(args).down(lambda text: None if args.json else say(f"{text} ...", sys.stderr))
+    fleet = fleet_of(args)
+    with fleet.alone():
+        ended = fleet.down(lambda text: None if args.json else say(f"{text} ...", sys.stderr))
     if args.json:
         say_json({"ended": ended})
     else:

@@ -85,6 +85,8 @@ def _lines(found: dict[str, Any], now: int, bucket: float) -> list[tuple[str, st
                 )
                 for stream, one in found["streams"].items()
             ]
+        case "catalog" if found.get("moving"):
+            return [("", f"moves {found['moving']}", "", "", "")]
         case _:
             return []
 

@@ -52,6 +52,12 @@ def configure(parser: ArgumentParser) -> None:
         metavar="TIME",
         help="how much later than without failures answers may come; left out, the lowest availability of an output",
     )
+    parser.add_argument(
+        "--catalog",
+        default="",
+        metavar="ADDRESS",
+        help="postgresql://USER@HOST/DATABASE of the database that the catalog is in; left out, a file in the folder",
+    )
     add_folder(parser)
     add_master(parser)
     add_json(parser)
@@ -64,7 +70,8 @@ def run(args: Namespace) -> int:
         if not args.json:
             say(f"{text} ...", sys.stderr)
 
-    fleet = fleet.up(progress)
+    with fleet.alone():
+        fleet = fleet.up(progress)
     status = fleet.status()
     lines = {name: found["lines"] for name, found in status.items() if found and found.get("lines")}
     if args.json:
@@ -100,4 +107,5 @@ def _new(args: Namespace) -> Deployed:
         replicas=args.replicas,
         inputs=dict(args.input),
         master=args.master or DEFAULT_MASTER,
+        catalog=args.catalog,
     )

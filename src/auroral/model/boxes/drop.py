@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ class RandomDrop:
 
     rate: float
     max_batch_size: int = 1
+    seed: str | None = dataclasses.field(default=None, repr=False)
+    """The box's name, unless it goes by another one."""
 
     type: ClassVar[str] = "random_drop"
     facts: ClassVar[BoxFacts] = BoxFacts(
@@ -48,7 +51,7 @@ class RandomDrop:
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
         if not expect_ports(report, "random_drop", inputs, outputs, 1, 1) or not _rate_is_fine(self.rate, report):
             return None
-        return TypedRandomDrop(outputs=(inputs[0],), seed=report.box, rate=self.rate)
+        return TypedRandomDrop(outputs=(inputs[0],), seed=self.seed or report.box, rate=self.rate)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +84,8 @@ class WindowDrop:
     field: str | None = None
     group_by: tuple[str, ...] = ()
     tuples: bool = False
+    seed: str | None = dataclasses.field(default=None, repr=False)
+    """The box's name, unless it goes by another one."""
 
     type: ClassVar[str] = "window_drop"
     facts: ClassVar[BoxFacts] = BoxFacts(
@@ -130,7 +135,7 @@ class WindowDrop:
         phase = clock.offset % advance if clock else 0
         return TypedWindowDrop(
             outputs=(stream,),
-            seed=report.box,
+            seed=self.seed or report.box,
             rate=self.rate,
             batch=self.max_batch_size,
             size=size,

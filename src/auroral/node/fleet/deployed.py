@@ -4,6 +4,8 @@
 |---|---|
 | `deployment.json` | bound, times, the first bucket, and where each process is reached |
 | `deployment.xml` | which node runs which query, as it was given |
+| `layout.json` | which node runs which query now, where something was moved or changed: a copy of what the catalog has |
+| `catalog.db` | the catalog, unless it is elsewhere |
 | `nodes/NODE/CORE/` | what a replica keeps |
 | `processes/NAME.json` | of each process that lives: its number, and how it is asked; for its owner alone |
 | `logs/NAME.log`, `events/NAME.jsonl` | what each process said, and what happened to it |
@@ -19,8 +21,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from auroral.dpc.assembly import CLIENT, Assembly
+from auroral.dpc.assembly import CATALOG, CLIENT, Assembly
 from auroral.dpc.fragments import Fragments, cut
+from auroral.dpc.layout import Layout
 from auroral.dpc.settings import Settings
 from auroral.edge.durable import make_folder, replace_file
 from auroral.engine.shared import Gateway
@@ -29,6 +32,7 @@ from auroral.model.deployment import Deployment, Endpoint, endpoint
 from auroral.model.errors import AuroralError
 from auroral.model.xml import read_deployment
 from auroral.node.fleet.control import known
+from auroral.node.store.layouts import layout_from_json
 
 FORMAT = 1
 SPARK = "spark"
@@ -56,6 +60,10 @@ class Agreed:
     master: str = "local[2]"
     origin: int | None = None
     """The first bucket of what was recorded, where inputs are files with times of their own; otherwise a deployment begins with the present."""
+    added: tuple[str, ...] = ()
+    """Nodes that came after it began."""
+    catalog: str = ""
+    """The address of the database that the catalog is in; left out, a file in the folder."""
     format: int = FORMAT
 
 
@@ -86,9 +94,33 @@ class Deployed:
 
     def begin(self, first: int) -> Deployed:
         """From this bucket on. Durable when this returns."""
-        agreed = replace(self.agreed, first=first)
+        return self._agree(replace(self.agreed, first=first))
+
+    def add(self, node: str, endpoint: str) -> Deployed:
+        """One more, that nothing runs on yet. Durable when this returns."""
+        endpoints = {**self.agreed.endpoints, node: endpoint}
+        return self._agree(replace(self.agreed, endpoints=endpoints, added=(*self.agreed.added, node)))
+
+    def _agree(self, agreed: Agreed) -> Deployed:
         replace_file(self.folder / "deployment.json", json.dumps(asdict(agreed), indent=1).encode())
         return replace(self, agreed=agreed)
+
+    @property
+    def layout_file(self) -> Path:
+        return self.folder / "layout.json"
+
+    @property
+    def layout(self) -> Layout:
+        """As the catalog wrote it down last."""
+        try:
+            return layout_from_json(json.loads(self.layout_file.read_text()))
+        except FileNotFoundError:
+            return self.assembly.layout
+        except (ValueError, KeyError, TypeError) as error:
+            raise DeploymentError(
+                f"{self.layout_file} is damaged: {error}\n    allowed: what the catalog wrote\n"
+                "    next: remove it, and start the catalog, which writes it anew"
+            ) from error
 
     @property
     def first(self) -> int:
@@ -106,12 +138,13 @@ class Deployed:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(node for fragment in self.fragments.all for node in fragment.hosts))
+        begun = (node for fragment in self.fragments.all for node in fragment.hosts)
+        return tuple(dict.fromkeys((*begun, *self.agreed.added)))
 
     @property
     def processes(self) -> tuple[str, ...]:
         """In the order in which they are started."""
-        return (SPARK, *self.fragments.sources, *self.nodes, CLIENT)
+        return (SPARK, CATALOG, *self.fragments.sources, *self.nodes, CLIENT)
 
     def endpoint(self, name: str) -> Endpoint:
         return endpoint(self.agreed.endpoints[name])
@@ -122,8 +155,8 @@ def agreed_in(folder: Path) -> Agreed:
         stored: dict[str, Any] = json.loads((folder / "deployment.json").read_text())
         if stored.get("format") != FORMAT:
             raise ValueError(f"format {stored.get('format')}, not {FORMAT}")
-        return Agreed(**stored)
-    except (OSError, ValueError, TypeError) as error:
+        return Agreed(**{**stored, "added": tuple(stored["added"])})
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise DeploymentError(
             f"{folder} has no deployment: {error}\n    allowed: a folder that `auroral up` made\n"
             "    next: check the path, or begin one with auroral up"

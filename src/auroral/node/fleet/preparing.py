@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from auroral.dpc.assembly import CLIENT
+from auroral.dpc.assembly import CATALOG, CLIENT
 from auroral.dpc.fragments import Fragments, cut
 from auroral.dpc.settings import Settings
 from auroral.model.checking import Checked
@@ -17,6 +17,8 @@ from auroral.node.fleet.processes import free_ports
 from auroral.node.fleet.roles.source import LINES
 from auroral.node.runfolder import RunFolder
 
+SYSTEM = (CLIENT, SPARK, CATALOG)
+"""Processes that every deployment has."""
 USUAL_JOB = 0.3
 """Seconds that a job of one bucket may take on a machine that is shared, for judging a bound before anything was measured."""
 
@@ -30,9 +32,12 @@ def prepare(
     replicas: int = 2,
     inputs: Mapping[str, str] | None = None,
     master: str = "local[2]",
+    catalog: str = "",
 ) -> Deployed:
     """`deployment` is the text of its file; without one, all queries run on so many nodes of this machine. `inputs` say how rows come in:
     a path with its speed, or tcp:HOST:PORT for lines; an input that is not named takes lines at a free port.
+
+    `catalog` is the address of a PostgreSQL database; left out, the catalog is a file in the folder.
 
     The first output with the lowest availability sets the bound, unless it is given.
     """
@@ -50,7 +55,7 @@ def prepare(
     endpoints |= {name: next(free) for name in places}
     given |= {stream: LINES + next(free) for stream in unfed}
     origin = _origin(checked, fragments, given)
-    agreed = Agreed(chosen, _ping_every(checked), None, replicas, endpoints, given, master, origin)
+    agreed = Agreed(chosen, _ping_every(checked), None, replicas, endpoints, given, master, origin, catalog=catalog)
     # With outputs of its own only: what the client is given stable.
     with RunFolder.claim(folder, checked, given, {}, flush=False) as made:
         if made.resumed:
@@ -66,12 +71,12 @@ def _nodes(fragments: Fragments) -> list[str]:
 
 
 def _names_must_differ(fragments: Fragments) -> None:
-    names = [*fragments.sources, *_nodes(fragments), CLIENT, SPARK]
+    names = [*fragments.sources, *_nodes(fragments), *SYSTEM]
     for name in names:
         if names.count(name) > 1:
             raise DeploymentError(
                 f"two processes would have the name {name!r}\n"
-                f"    allowed: inputs and nodes with different names, other than {CLIENT} and {SPARK}\n"
+                f"    allowed: inputs and nodes with different names, other than {', '.join(SYSTEM)}\n"
                 "    next: rename the input, or the replica set that the node is named after"
             )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -15,8 +16,9 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from auroral.dpc.assembly import CLIENT, node_of
+from auroral.dpc.assembly import CATALOG, CLIENT
 from auroral.dpc.events import Disconnected, Effect, Received, Report
+from auroral.dpc.layout import Layout
 from auroral.engine.footprint import resident
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.clock import Clock
@@ -31,6 +33,8 @@ from auroral.wire.hello import Identity
 from auroral.wire.transport import Patience
 
 _log = logging.getLogger(__name__)
+_LOOK_EVERY = 0.2
+"""Seconds."""
 
 
 class Process:
@@ -42,12 +46,7 @@ class Process:
         folder = deployed.folder
         self.events = EventLog(folder / "events" / f"{name}.jsonl", name, self.clock)
         self.book = AddressBook()
-        for other in deployed.agreed.endpoints:
-            self.book.locate(other, deployed.endpoint(other))
-        assembly = deployed.assembly
-        cores = [*map(assembly.source_core, deployed.fragments.sources)]
-        cores += [core for members in assembly.layout.members.values() for core in members]
-        self.book.place_all({core: node_of(core) for core in cores} | {CLIENT: CLIENT})
+        self._locate()
         identity = Identity.of(name, deployed.checked.diagram.bucket, fingerprint)
         listen = deployed.endpoint(name) if name in deployed.agreed.endpoints else None
         # Silence is a failure to the protocol sooner than to a connection: what is healed in time goes on.
@@ -82,6 +81,33 @@ class Process:
 
     async def begin(self) -> None:
         """Its cores live from here on."""
+
+    async def follow(self, layout: Layout) -> None:
+        """What is to be where has changed. Cores hear of it from the catalog."""
+
+    def _locate(self) -> None:
+        """Wherever replicas may be, now or later."""
+        deployed = self.deployed
+        for other in deployed.agreed.endpoints:
+            self.book.locate(other, deployed.endpoint(other))
+        sources = {deployed.assembly.source_core(stream): stream for stream in deployed.fragments.sources}
+        replicas = {f"{fragment.name}@{node}": node for fragment in deployed.fragments.all for node in deployed.nodes}
+        self.book.place_all({**sources, **replicas, CLIENT: CLIENT, CATALOG: CATALOG})
+
+    async def watch_layout(self, seen: int) -> None:
+        """What the catalog wrote down last, and which nodes there are."""
+        while True:
+            await asyncio.sleep(_LOOK_EVERY)
+            if (now := self.written()) != seen:
+                seen = now
+                self.deployed = await asyncio.to_thread(Deployed.look, self.deployed.folder, self.deployed.checked)
+                self._locate()
+                await self.follow(self.deployed.layout)
+
+    def written(self) -> int:
+        """Of the files that say what is to be where."""
+        files = (self.deployed.layout_file, self.deployed.folder / "deployment.json")
+        return hash(tuple((at.st_mtime_ns, at.st_ino) if (at := _stat(file)) else None for file in files))
 
     def in_the_background(self, task: Coroutine[Any, Any, None]) -> None:
         """Until the end. Whatever it fails with ends the process."""
@@ -160,12 +186,21 @@ async def run(folder: Path, name: str) -> None:
             process.deployed = Deployed.look(folder, deployed.checked)
         process.begun.set()
         if not process.ended.is_set():
+            seen = process.written()
             await process.begin()
+            process.in_the_background(process.watch_layout(seen))
             process.lives.set()
         await process.ended.wait()
         process.events.note("ending")
     if process.failure is not None:
         raise process.failure
+
+
+def _stat(file: Path) -> os.stat_result | None:
+    try:
+        return file.stat()
+    except FileNotFoundError:
+        return None
 
 
 async def _cancelled(task: asyncio.Future[None]) -> None:

@@ -9,13 +9,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from auroral.dpc.assembly import CLIENT
+from auroral.edge.durable import claim
 from auroral.engine.shared import attached
 from auroral.model.deployment import LOCAL_HOST
 from auroral.node.evaluator import Session
@@ -58,6 +60,15 @@ class Fleet:
         return name
 
     # Begin and end
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """No other command starts, ends or moves anything meanwhile."""
+        descriptor = claim(self.deployed.folder / "processes" / "command.lock", "who commands")
+        try:
+            yield
+        finally:
+            os.close(descriptor)
 
     def up(self, progress: Progress) -> Fleet:
         """Starts what is not running; gives all that run. A new deployment begins when all are ready, with the bucket that begins next."""

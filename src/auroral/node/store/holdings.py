@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from auroral.dpc.events import Deliver, DropStates, Effect, Keep, KeepLayout, KeepPlan, Miss, SaveState, Truncate
-from auroral.dpc.layout import Layout, Phase, Wanted
+from auroral.dpc.layout import Layout
 from auroral.dpc.values import Content
-from auroral.dpc.versions import Decision, Plan
+from auroral.dpc.versions import Plan
+from auroral.node.store.layouts import layout_from_json, layout_to_json
 from auroral.node.store.records import Key
 
 
@@ -157,7 +157,7 @@ class Commit:
             "runs": {stream: (run.group, run.begin, run.end) for stream, run in held.runs.items()},
             "states": {stream: keys for stream, keys in held.states.items() if keys},
             "plan": None if held.plan is None else (held.plan.starts, held.plan.promised, held.plan.attempt),
-            "layout": None if held.layout is None else _layout_to_json(held.layout),
+            "layout": None if held.layout is None else layout_to_json(held.layout),
             "groups": held.groups,
         }
         return json.dumps(stored, separators=(",", ":")).encode()
@@ -174,35 +174,7 @@ class Commit:
                 {stream: Run(*run) for stream, run in stored["runs"].items()},
                 {stream: tuple((group, bucket) for group, bucket in keys) for stream, keys in stored["states"].items()},
                 None if plan is None else Plan(tuple(plan[0]), plan[1], plan[2]),
-                None if layout is None else _layout_from_json(layout),
+                None if layout is None else layout_from_json(layout),
                 stored["groups"],
             ),
         )
-
-
-def _layout_to_json(layout: Layout) -> dict[str, Any]:
-    return {
-        "members": dict(layout.members),
-        "number": layout.number,
-        "moving": layout.moving,
-        "after": layout.after,
-        "phase": layout.phase,
-        "back": layout.back,
-        "changing": layout.changing,
-        "versions": {query: (decision.starts, decision.attempt) for query, decision in layout.versions.items()},
-        "wanted": [(wanted.query, wanted.leaves, wanted.comes) for wanted in layout.wanted],
-    }
-
-
-def _layout_from_json(stored: dict[str, Any]) -> Layout:
-    return Layout(
-        {query: tuple(members) for query, members in stored["members"].items()},
-        stored["number"],
-        stored["moving"],
-        tuple(stored["after"]),
-        Phase(stored["phase"]),
-        stored["back"],
-        stored["changing"],
-        {query: Decision(tuple(starts), attempt) for query, (starts, attempt) in stored["versions"].items()},
-        tuple(Wanted(*wanted) for wanted in stored["wanted"]),
-    )

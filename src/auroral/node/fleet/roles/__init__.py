@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from auroral.dpc.assembly import CLIENT
+from auroral.dpc.assembly import CATALOG, CLIENT
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.deployed import SPARK, Deployed
 from auroral.node.fleet.process import Process
+from auroral.node.fleet.roles.catalog import CatalogProcess
 from auroral.node.fleet.roles.client import ClientProcess
 from auroral.node.fleet.roles.node import NodeProcess, fingerprint
 from auroral.node.fleet.roles.source import SourceProcess
@@ -15,6 +16,8 @@ from auroral.node.fleet.roles.spark import SparkProcess
 def role(deployed: Deployed, name: str) -> Process:
     if name == SPARK:
         return SparkProcess(deployed, name)
+    if name == CATALOG:
+        return CatalogProcess(deployed, name)
     if name == CLIENT:
         return ClientProcess(deployed, name)
     if name in deployed.fragments.sources:

@@ -41,7 +41,7 @@ class ClientProcess(Process):
         store = await asyncio.to_thread(ClientStore, self.run_folder, first)
         self.opened.callback(store.close)
         self.opened.push_async_callback(self.host.stop)
-        self.host.start(CLIENT, assembly.client(assembly.layout), store.started(), store)
+        self.host.start(CLIENT, assembly.client(self.deployed.layout), store.started(), store)
 
     def status(self) -> dict[str, Any]:
         found: dict[str, Any] = {"kind": "client", "counts": self.counts, "streams": {}}

@@ -8,12 +8,14 @@ import secrets
 import shutil
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from auroral.dpc.assembly import node_of
 from auroral.dpc.events import Effect, Event
+from auroral.dpc.layout import Layout
 from auroral.dpc.replica import Replica
-from auroral.dpc.versions import NO_CHANGE
+from auroral.dpc.versions import Plan
 from auroral.dpc.why import why
 from auroral.engine.shared import Gateway, attached
 from auroral.node.fleet.deployed import DeploymentError, gateway
@@ -32,12 +34,12 @@ def fingerprint() -> str:
 
 class NodeProcess(Process):
     async def prepare(self) -> None:
-        deployed = self.deployed
         self.doing |= {"why": self._why}
         self.session = await asyncio.to_thread(attached, await self._gateway())
-        layout = deployed.assembly.layout
-        self.replicas = [c for members in layout.members.values() for c in members if node_of(c) == self.name]
-        self.evaluations = {core: await asyncio.to_thread(self._evaluation, core) for core in self.replicas}
+        self.evaluations: dict[str, Evaluation] = {}
+        self.stores: dict[str, CoreStore] = {}
+        for core in self._here(self.deployed.layout):
+            self.evaluations[core] = await asyncio.to_thread(self._evaluation, core)
         self._states: dict[tuple[str, str], str] = {}
         self.host.observed.append(self._observed)
 
@@ -52,11 +54,18 @@ class NodeProcess(Process):
                     raise
                 await asyncio.sleep(0.1)
 
+    def _here(self, layout: Layout) -> list[str]:
+        """The replicas that run on this node."""
+        return [core for query in layout.members for core in layout.running(query) if node_of(core) == self.name]
+
+    def _folder(self, core: str) -> Path:
+        return self.deployed.folder / "nodes" / self.name / core
+
     def _evaluation(self, core: str) -> Evaluation:
         fragment = self.deployed.assembly.fragment(core)
         ordered = ordered_streams(self.deployed.fragments)
         # One that was killed may have left a job that still writes: each life has a folder of its own.
-        caches = self.deployed.folder / "nodes" / self.name / core / "cache"
+        caches = self._folder(core) / "cache"
         shutil.rmtree(caches, ignore_errors=True)
         cache = caches / secrets.token_hex(4)
         found = Evaluation(self.session, fragment, 0, cache, ordered.intersection(fragment.streams))
@@ -65,18 +74,46 @@ class NodeProcess(Process):
         return found
 
     async def begin(self) -> None:
-        assembly = self.deployed.assembly
-        for core in self.replicas:
-            folder = self.deployed.folder / "nodes" / self.name / core / "kept"
-            store = await asyncio.to_thread(CoreStore.open, folder)
-            self.opened.callback(store.close)
-            for damage in store.damage:
-                self.events.note("damaged", core=core, detail=damage)
-            evaluation = self.evaluations[core]
-            evaluation.first = self.deployed.first
-            started = await asyncio.to_thread(store.started, NO_CHANGE)
-            self.host.start(core, assembly.replica(core, assembly.layout, not self.new), started, store, evaluation)
+        self.opened.callback(self._close_stores)
         self.opened.push_async_callback(self.host.stop)
+        await self.follow(self.deployed.layout)
+
+    def _close_stores(self) -> None:
+        for store in self.stores.values():
+            store.close()
+
+    async def follow(self, layout: Layout) -> None:
+        """Replicas that are to run here, and do not, are started; others are ended, and what they kept is thrown away: if they ever come
+        again, they are new."""
+        here = self._here(layout)
+        for core in [core for core in self.stores if core not in here]:
+            await self._end(core)
+        left = self.deployed.folder / "nodes" / self.name
+        for folder in left.iterdir() if left.exists() else ():
+            if folder.name not in here:
+                await asyncio.to_thread(_throw_away, folder)
+        for core in [core for core in here if core not in self.stores]:
+            await self._start(core, layout)
+
+    async def _start(self, core: str, layout: Layout) -> None:
+        if core not in self.evaluations:
+            self.evaluations[core] = await asyncio.to_thread(self._evaluation, core)
+        store = self.stores[core] = await asyncio.to_thread(CoreStore.open, self._folder(core) / "kept")
+        for damage in store.damage:
+            self.events.note("damaged", core=core, detail=damage)
+        self.evaluations[core].first = self.deployed.first
+        query = core.rpartition("@")[0]
+        # Of one that is new, only the catalog knows which versions there are.
+        started = await asyncio.to_thread(store.started, Plan(layout.decision(query).starts))
+        begins = self.new and layout.number == 0
+        replica = self.deployed.assembly.replica(core, layout, recovering=not begins)
+        self.host.start(core, replica, started, store, self.evaluations[core])
+
+    async def _end(self, core: str) -> None:
+        await self.host.end(core)
+        self.stores.pop(core).close()
+        del self.evaluations[core]
+        self.events.note("left", core=core)
 
     def status(self) -> dict[str, Any]:
         found: dict[str, Any] = {"kind": "node", "outputs": {}, "left_out": {}}
@@ -110,3 +147,8 @@ class NodeProcess(Process):
             if asked["stream"] in core.unions:
                 return str(why(core, str(asked["stream"]), self.clock.now()))
         return None
+
+
+def _throw_away(folder: Path) -> None:
+    CoreStore.throw_away(folder / "kept")
+    shutil.rmtree(folder, ignore_errors=True)

@@ -55,7 +55,7 @@ class SourceProcess(Process):
         self.proxy = SourceProxy(self.host, self.core, self.source, bucket, first)
         self.host.shown.append(self.proxy.shown)
         started = await asyncio.to_thread(self.proxy.started)
-        self.host.start(self.core, assembly.source(self.name, assembly.layout), started, self.proxy)
+        self.host.start(self.core, assembly.source(self.name, deployed.layout), started, self.proxy)
         if self.lines is not None:
             self.lines.start()
         else:

@@ -1,0 +1,60 @@
+"""`auroral move`: a query goes to another node while the deployment runs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+
+from auroral.commands.fleet.common import add_folder, fleet_of
+from auroral.commands.terminal import FINE, WRONG_INPUT, WrongUse, say
+from auroral.dpc.assembly import CATALOG
+from auroral.node.fleet.moving import move, under_way
+
+NAME = "move"
+SUMMARY = "move a replica of a query to another node, or to a new one, while the deployment runs"
+EXAMPLE = """\
+  auroral move count nc --from na --folder runs/live
+  auroral move count --give-up --folder runs/live"""
+_EVERY = 0.5
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("query", metavar="QUERY")
+    parser.add_argument("node", metavar="NODE", nargs="?", help="where to; a name that is not known is a new node")
+    parser.add_argument(
+        "--from", dest="leaves", metavar="NODE", help="which of several replicas; left out, the one that is down"
+    )
+    parser.add_argument("--give-up", action="store_true", help="what is under way of the query is not wanted any more")
+    parser.add_argument("--no-wait", action="store_true", help="do not wait until it is there")
+    add_folder(parser)
+
+
+def run(args: Namespace) -> int:
+    if (args.node is None) != args.give_up:
+        raise WrongUse(
+            "auroral move: NODE says where to, and --give-up that nothing is to be moved\n    allowed: one of them"
+        )
+    fleet = fleet_of(args)
+    if args.give_up:
+        fleet.ask(CATALOG, "give up", query=args.query)
+        say(f"what was under way of {args.query} is given up; auroral status shows who runs what")
+        return FINE
+    with fleet.alone():
+        fleet = move(fleet, args.query, args.node, args.leaves, lambda text: say(f"{text} ...", sys.stderr))
+    told = None
+    while not args.no_wait and (waits := under_way(fleet, args.query, args.node)) is not None:
+        if waits != told:
+            say(f"moving: {waits} ...", sys.stderr)
+            told = waits
+        time.sleep(_EVERY)
+    members = fleet.ask(CATALOG, "status")["members"][args.query]
+    if not args.no_wait and f"{args.query}@{args.node}" not in members:
+        say(f"the move was given up: {args.query} runs on {', '.join(members)}", sys.stderr)
+        return WRONG_INPUT
+    say(
+        f"{args.query} runs on {', '.join(members)}"
+        if not args.no_wait
+        else f"{args.query} is on its way to {args.node}"
+    )
+    return FINE

@@ -1,0 +1,71 @@
+"""Queries of a deployment go to other nodes while it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from auroral.dpc.assembly import CATALOG, node_of
+from auroral.model.deployment import LOCAL_HOST
+from auroral.node.fleet.deployed import DeploymentError
+from auroral.node.fleet.processes import Fleet, Progress, free_ports
+
+
+def move(fleet: Fleet, query: str, comes: str, leaves: str | None, progress: Progress) -> Fleet:
+    """One replica of the query to another node, which is started where there is none of that name. Comes back when it is on its way; gives
+    all that run."""
+    members = fleet.ask(CATALOG, "status")["members"]
+    if query not in members:
+        raise DeploymentError(f"there is no query {query!r}\n    allowed: {', '.join(members)}")
+    here = [node_of(core) for core in members[query]]
+    left = _left(fleet, query, here, leaves)
+    if comes in here:
+        raise DeploymentError(
+            f"{query} runs on {comes} already\n    allowed: a node without it, or a new name\n"
+            "    next: auroral status shows who runs what"
+        )
+    if comes not in fleet.deployed.nodes:
+        _can_be_new(fleet, comes)
+        fleet = Fleet(fleet.deployed.add(comes, f"{LOCAL_HOST}:{free_ports(1)[0]}"))
+    if not fleet.lives(comes):
+        progress(f"starting {comes}")
+        fleet.start([comes])
+    fleet.ask(CATALOG, "move", query=query, leaves=f"{query}@{left}", comes=f"{query}@{comes}")
+    return fleet
+
+
+def under_way(fleet: Fleet, query: str, comes: str) -> str | None:
+    """What the move waits for, in words; None when it is over."""
+    found: dict[str, Any] = fleet.ask(CATALOG, "status")
+    core = f"{query}@{comes}"
+    if found["moving"] == query:
+        if found["waits_for"]:
+            return f"{found['phase'].lower()}, until {', '.join(found['waits_for'])} know of it"
+        return (
+            f"{found['phase'].lower()}, until {core} is right" if found["phase"] == "START" else found["phase"].lower()
+        )
+    if any(wanted["query"] == query and wanted["comes"] == core for wanted in found["wanted"]):
+        return f"it waits for its turn behind {found['moving'] or found['changing'] or 'others'}"
+    return None
+
+
+def _left(fleet: Fleet, query: str, here: list[str], leaves: str | None) -> str:
+    """The node that was named, the only one, or the only one that does not run."""
+    if leaves is not None:
+        if leaves not in here:
+            raise DeploymentError(f"{query} does not run on {leaves!r}\n    allowed: {', '.join(here)}")
+        return leaves
+    dead = [node for node in here if not fleet.lives(node)]
+    for found in (here, dead):
+        if len(found) == 1:
+            return found[0]
+    raise DeploymentError(
+        f"{query} runs on {', '.join(here)}\n    allowed: to move one of them at a time\n    next: say which: --from {here[0]}"
+    )
+
+
+def _can_be_new(fleet: Fleet, node: str) -> None:
+    if not node.isidentifier() or node in fleet.deployed.processes:
+        raise DeploymentError(
+            f"no node can have the name {node!r}\n"
+            f"    allowed: letters, digits and _, and none of {', '.join(fleet.deployed.processes)}"
+        )

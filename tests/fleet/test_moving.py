@@ -1,0 +1,105 @@
+"""A query of a deployment goes to another node while rows come in, whoever is killed meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from auroral.cli import main
+from auroral.node.fleet.deployed import Deployed
+from auroral.node.fleet.preparing import prepare
+from auroral.node.fleet.processes import Fleet
+from auroral.node.verify import verify_folder
+from fleet.deployments import Feeds, client, frontier, until, watch
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "live"
+    fleet = Fleet(prepare(folder, watch().check()))
+    try:
+        fleet.up(lambda _: None)
+        yield folder
+    finally:
+        fleet_in(folder).down(lambda _: None)
+
+
+def fleet_in(folder: Path) -> Fleet:
+    """With the nodes that came since."""
+    return Fleet(Deployed.look(folder, watch().check()))
+
+
+def members(folder: Path) -> list[str]:
+    found: list[str] = (fleet_in(folder).status()["catalog"] or {}).get("members", {}).get("n", [])
+    return found
+
+
+def goes_on(folder: Path) -> None:
+    before = frontier(fleet_in(folder))
+    until(lambda: frontier(fleet_in(folder)) > before + 4)
+
+
+def test_a_query_moves_to_new_nodes(folder: Path, spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--folder", str(folder)]
+    with closing(Feeds(fleet_in(folder))):
+        until(lambda: frontier(fleet_in(folder)) > 4)
+        # What cannot be is said.
+        for wrong, said in (
+            (["move", "x", "nc"], "there is no query 'x'"),
+            (["move", "n", "nb", "--from", "na"], "n runs on nb already"),
+            (["move", "n", "nc"], "next: say which: --from na"),
+            (["move", "n", "nc", "--from", "nz"], "n does not run on 'nz'"),
+            (["move", "n", "east", "--from", "na"], "no node can have the name 'east'"),
+            (["move", "n", "--give-up"], "nothing of 'n' is under way"),
+        ):
+            assert main([*wrong, *where]) == 1
+            assert said in capsys.readouterr().err
+        # To a node that is new.
+        assert main(["move", "n", "nc", "--from", "na", *where]) == 0
+        assert members(folder) == ["n@nc", "n@nb"]
+        goes_on(folder)
+        # The one that is left has nothing any more, and what it kept is gone; it can be used again.
+        until(lambda: (fleet_in(folder).status()["na"] or {}).get("outputs") == {})
+        until(lambda: not list((folder / "nodes" / "na").iterdir()))
+        # All who moved live on what the others give: the one that stayed is killed.
+        fleet_in(folder).kill("nb")
+        goes_on(folder)
+        # It does not come back: the only one that does not run is the one that is left.
+        assert main(["move", "n", "na", *where]) == 0
+        assert members(folder) == ["n@nc", "n@na"]
+        goes_on(folder)
+        assert main(["catalog", *where]) == 0
+        told = capsys.readouterr().out
+        assert "move begins  n: n@na, n@nb to n@nc, n@nb" in told and "move ends  n: n@nc, n@na" in told
+    fleet = fleet_in(folder)
+    fleet.up(lambda _: None)
+    until(lambda: frontier(fleet) >= min((fleet.status()[name] or {})["closed"] for name in ("east", "west")))
+    assert client(fleet)["streams"]["sums"].get("missed", 0) == 0
+    fleet.down(lambda _: None)
+    report = verify_folder(spark, folder)
+    assert report.ok, report.text
+
+
+def test_whoever_is_killed_in_the_middle(folder: Path, spark: Any) -> None:
+    where = ["--folder", str(folder)]
+    with closing(Feeds(fleet_in(folder))):
+        until(lambda: frontier(fleet_in(folder)) > 4)
+        for number, victim in enumerate(("catalog", "east", "client", "nb")):
+            comes, leaves = ("nc", "na") if number % 2 == 0 else ("na", "nc")
+            assert main(["move", "n", comes, "--from", leaves, "--no-wait", *where]) == 0
+            fleet_in(folder).kill(victim)
+            fleet_in(folder).up(lambda _: None)
+            until(lambda comes=comes: members(folder) == [f"n@{comes}", "n@nb"])
+            goes_on(folder)
+    fleet = fleet_in(folder)
+    until(lambda: frontier(fleet) >= min((fleet.status()[name] or {})["closed"] for name in ("east", "west")))
+    assert client(fleet)["streams"]["sums"].get("missed", 0) == 0
+    fleet.down(lambda _: None)
+    report = verify_folder(spark, folder)
+    assert report.ok, report.text
