@@ -78,13 +78,15 @@ def cut_in_two() -> Fragments:
 
 def evaluation(spark: Any, fragments: Fragments, name: str, folder: Path) -> Evaluation:
     fragment = next(one for one in fragments.all if one.name == name)
-    return Evaluation(spark, fragment, FIRST, folder, ordered_streams(fragments).intersection(fragment.streams))
+    return Evaluation(
+        spark, lambda _: fragment, FIRST, folder, ordered_streams(fragments).intersection(fragment.streams)
+    )
 
 
 def all_of(evaluation: Evaluation, view: View, draw: random.Random, tentative: bool = False) -> View:
     """Every bucket of every output, in jobs of random lengths."""
-    made: View = {stream: {} for stream in evaluation.specs}
-    states = {stream: Snapshot(0, None) for stream, spec in evaluation.specs.items() if spec.folds}
+    made: View = {stream: {} for stream in evaluation.specs()}
+    states = {stream: Snapshot(0, None) for stream, spec in evaluation.specs().items() if spec.folds}
     begin = job = 0
     while begin < BUCKETS:
         end, job = min(BUCKETS, begin + draw.randrange(1, 6)), job + 1

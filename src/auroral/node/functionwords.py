@@ -19,8 +19,6 @@ from typing import Any
 
 import cloudpickle
 
-from auroral.model.checking import Checked
-
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _NOT_CODE = {
     *("__dict__", "__weakref__", "__doc__", "__module__", "__slotnames__", "__firstlineno__", "__static_attributes__"),
@@ -29,8 +27,8 @@ _NOT_CODE = {
 """What Python itself puts into a class, or what does not change what it does."""
 
 
-def function_words(checked: Checked) -> str:
-    """A hash of the code of all functions, of functions and classes of the same module that they use, and of the values
+def function_words(checked: object) -> str:
+    """A hash of the code of all functions in a diagram or a part of it, of functions and classes of the same module that they use, and of the values
     that they hold. A value that each process pickles in another way makes it another one each time."""
     hashed = hashlib.blake2b(digest_size=16)
     for word in _Walk().in_diagram(checked):

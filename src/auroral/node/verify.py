@@ -24,6 +24,7 @@ from auroral.model.schema import Schema
 from auroral.node.account import Counts
 from auroral.node.compare import Comparison, compare
 from auroral.node.evaluator import Session
+from auroral.node.fleet.versions import oracle
 from auroral.node.inputsums import InputSums, read_input
 from auroral.node.outputlog import OutputLog
 from auroral.node.pieces import Stretch, record, stretch_of
@@ -74,7 +75,8 @@ def _batch(
         return None
     if stretch.piece is not None and stretch.piece.since == run.reached:
         return BatchResult({}, {})
-    return run_batch(session, run.folder.checked, rows, run.until, run.past_end, scratch, piece=stretch.piece)
+    checked = oracle(run.folder) if run.folder.deployed else run.folder.checked
+    return run_batch(session, checked, rows, run.until, run.past_end, scratch, piece=stretch.piece)
 
 
 def _compared(run: Standing, stretch: Stretch, inputs: dict[str, InputSums], batch: BatchResult | None) -> Report:

@@ -16,6 +16,7 @@ from auroral.model.checking import check
 from auroral.node.fleet.deployed import Deployed
 from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet
+from auroral.node.fleet.versions import keep_text
 
 NAME = "up"
 SUMMARY = "start the processes of a deployment on this machine: sources, nodes with replicas, and a client"
@@ -99,7 +100,7 @@ def _new(args: Namespace) -> Deployed:
         text = file_bytes(args.deployment, (".xml",)).decode()
     bound = None if args.bound is None else args.bound / 1e6
     folder = Path(args.folder).absolute()
-    return prepare(
+    deployed = prepare(
         folder,
         checked,
         text,
@@ -109,3 +110,6 @@ def _new(args: Namespace) -> Deployed:
         master=args.master or DEFAULT_MASTER,
         catalog=args.catalog,
     )
+    if Path(args.diagram).suffix.lower() == ".xml":
+        keep_text(folder, file_bytes(args.diagram, (".xml",)))
+    return deployed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
@@ -46,13 +46,16 @@ def read_diagram(
     *,
     name: str | None = None,
     stamps: Mapping[str, Stamp] | None = None,
+    changes: Iterable[Element] = (),
 ) -> Loaded:
-    """Read a `<borealis>` file. `stamps` says, by stream, where inputs take their stime from; else windows.
+    """Read a `<borealis>` file. `stamps` says, by stream, where inputs take their stime from; else windows. `changes` are elements that are
+    taken as if they stood at its end.
 
     Raises one DiagramError with all problems of the file, those of the diagram in it included.
     """
     root = read_xml(text, file)
     expect_root(root, "borealis", file)
+    root.children.extend(changes)
     notes = Notes(file)
     check_words(root, DIAGRAM, notes)
     diagram = _Reading(root, notes).diagram(name or (PurePath(file).stem if file else "") or "diagram")

@@ -102,7 +102,7 @@ def expect_root(root: Element, wanted: str, file: str | None) -> None:
             f"<{root.tag}> changes a running diagram; such a file cannot be loaded by itself",
             place,
             allowed,
-            "write the change into the diagram's own file: <modify> may stand there"
+            "write the change into the diagram's own file, where <modify> may stand; auroral change takes it to a deployment"
             if root.tag == "modify"
             else "write the change into the diagram's own file",
         )

@@ -82,6 +82,11 @@ class Catalog:
             for what, detail in _told(before, layout):
                 self._note(write, what, detail)
 
+    def changed(self, version: int, words: str) -> None:
+        """There is another diagram, of which some queries are to be."""
+        with self._writing() as write:
+            self._put(write, "diagrams", ("version",), version=version, at=time.time(), words=words)
+
     def locate(self, endpoints: Mapping[str, str]) -> None:
         with self._writing() as write:
             for process, endpoint in endpoints.items():

@@ -88,9 +88,11 @@ class Deployed:
     @staticmethod
     def look(folder: Path, checked: Checked) -> Deployed:
         agreed = agreed_in(folder)
-        written = folder / "deployment.xml"
-        text = written.read_text() if written.exists() else None
-        return Deployed(folder, checked, agreed, cut(checked, _read(text, folder), agreed.replicas))
+        return Deployed(folder, checked, agreed, cut(checked, _given(folder), agreed.replicas))
+
+    def cut(self, checked: Checked) -> Fragments:
+        """Another diagram, as this one is."""
+        return cut(checked, _given(self.folder), self.agreed.replicas)
 
     def begin(self, first: int) -> Deployed:
         """From this bucket on. Durable when this returns."""
@@ -169,6 +171,12 @@ def gateway(folder: Path) -> Gateway:
     if said is None:
         raise DeploymentError(f"the Spark of {folder} is not running\n    next: auroral up --folder {folder}")
     return Gateway(**said["gateway"])
+
+
+def _given(folder: Path) -> Deployment | None:
+    """In the deployment's file."""
+    written = folder / "deployment.xml"
+    return _read(written.read_text(), folder) if written.exists() else None
 
 
 def _read(text: str | None, folder: Path) -> Deployment | None:

@@ -13,7 +13,7 @@ import os
 import shutil
 import time
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from auroral.dpc.events import Evaluate, Evaluated
 from auroral.dpc.fragments import Fragment, Fragments, leading_to
+from auroral.dpc.sunion import OutputSpec
 from auroral.dpc.values import Content, Snapshot
 from auroral.engine.arrowrows import arrow_schema, canonical
 from auroral.engine.compile import needs_order
@@ -91,37 +92,52 @@ class Evaluation:
     """Of one replica. One job that makes buckets stable and one that makes them tentative may run at a time, each in a thread."""
 
     def __init__(
-        self, session: Session, fragment: Fragment, first: int, folder: Path, ordered: frozenset[str] = frozenset()
+        self,
+        session: Session,
+        version: Callable[[int], Fragment],
+        first: int,
+        folder: Path,
+        ordered: frozenset[str] = frozenset(),
     ):
-        """`first` is the number of the protocol's first bucket since 1970; `ordered` are outputs whose readers look at the order of rows
-        with the same stime. `folder` is for what may be deleted."""
-        self.fragment, self.first = fragment, first
-        self.specs = {spec.stream: spec for spec in fragment.outputs}
+        """`version` gives what is to be computed by each version of the query; `first` is the number of the protocol's first bucket since
+        1970; `ordered` are outputs whose readers look at the order of rows with the same stime. `folder` is for what may be deleted."""
+        self.first = first
+        self._version, self._versions = version, {0: version(0)}
         self.left_out: Counter[tuple[str, str]] = Counter()
         """Rows that boxes left out of stable buckets in this life, by box and reason."""
         self._session, self._ordered, self._folder = session, ordered, folder.absolute()
-        self._lines: dict[bool, dict[tuple[str, ...], _Line]] = {False: {}, True: {}}
+        self._lines: dict[bool, dict[tuple[int, tuple[str, ...]], _Line]] = {False: {}, True: {}}
+        """By version and outputs."""
         self._made = itertools.count()
         self._name = f"auroral-{os.getpid()}-{id(self)}"
         self._cancelled: deque[int] = deque(maxlen=100)
         shutil.rmtree(self._folder, ignore_errors=True)
 
+    def fragment(self, version: int = 0) -> Fragment:
+        if version not in self._versions:
+            self._versions[version] = self._version(version)
+        return self._versions[version]
+
+    def specs(self, version: int = 0) -> dict[str, OutputSpec]:
+        return {spec.stream: spec for spec in self.fragment(version).outputs}
+
     @property
     def interval(self) -> int:
-        return self.fragment.checked.diagram.bucket
+        return self.fragment().checked.diagram.bucket
 
     def warm_up(self, within: float = WARM_WITHIN) -> None:
         """Evaluates buckets without rows, until they take no longer than they usually do or it took so many seconds: so that the first ones
         with rows do not either."""
-        folds = [stream for stream, spec in self.specs.items() if spec.folds]
+        specs = self.specs()
+        folds = [stream for stream, spec in specs.items() if spec.folds]
         began = time.monotonic()
         for tentative in (False, True):
             states = {stream: Snapshot(0, None) for stream in folds}
             took, bucket = math.inf, 0
             while took > WARM and (bucket == 0 or time.monotonic() - began < within):
-                empty = {stream: {b: Content(0, 0) for b in range(bucket + 1)} for stream in self.fragment.inputs}
+                empty = {stream: {b: Content(0, 0) for b in range(bucket + 1)} for stream in self.fragment().inputs}
                 before = time.monotonic()
-                found = self.run(Evaluate(0, tuple(self.specs), bucket, bucket + 1, empty, tentative, 0, states))
+                found = self.run(Evaluate(0, tuple(specs), bucket, bucket + 1, empty, tentative, 0, states))
                 took, bucket = time.monotonic() - before, bucket + 1
                 states = {stream: Snapshot(bucket, state) for stream, state in found.states.items()}
             for line in self._lines[tentative].values():
@@ -135,10 +151,11 @@ class Evaluation:
         contents: dict[str, tuple[Content, ...]] = {}
         states: dict[str, Content] = {}
         # Each fold goes on from a state of its own.
-        folds = [(stream,) for stream in asked.outputs if self.specs[stream].folds]
-        others = tuple(stream for stream in asked.outputs if not self.specs[stream].folds)
+        specs = self.specs(asked.version)
+        folds = [(stream,) for stream in asked.outputs if specs[stream].folds]
+        others = tuple(stream for stream in asked.outputs if not specs[stream].folds)
         for outputs in [*([others] if others else []), *folds]:
-            line = self._line(asked.tentative, outputs)
+            line = self._line(asked, outputs)
             try:
                 contents |= self._run(line, outputs, asked)
                 if outputs in folds:
@@ -161,7 +178,7 @@ class Evaluation:
         return f"{self._name}-{asked.job}"
 
     def _run(self, line: _Line, outputs: tuple[str, ...], asked: Evaluate) -> dict[str, tuple[Content, ...]]:
-        horizons = self._horizons(outputs)
+        horizons = self._horizons(asked.version, outputs)
         snapshot = asked.states.get(outputs[0])
         at = asked.begin if snapshot is None else snapshot.bucket
         if not (line.goes_on(asked.view, at, horizons) and line.has(snapshot)):
@@ -216,7 +233,7 @@ class Evaluation:
             for folder in {Path(path).parent for path, _ in segment.files}:
                 shutil.rmtree(folder)
         # In the order that the key gave them, which the reader does not need.
-        rows = rows.select([STIME, *self.fragment.checked.streams[stream].schema.names])
+        rows = rows.select([STIME, *self.fragment().checked.streams[stream].schema.names])
         cut = by_bucket(rows, self.first + asked.begin, self.first + asked.end, self.interval)
         for one in cut:
             # Here, in a thread: whoever sends it would do so in the event loop.
@@ -226,24 +243,25 @@ class Evaluation:
     def _stime(self, bucket: int) -> int:
         return (self.first + bucket) * self.interval
 
-    def _horizons(self, outputs: tuple[str, ...]) -> dict[str, int]:
+    def _horizons(self, version: int, outputs: tuple[str, ...]) -> dict[str, int]:
         found: dict[str, int] = {}
+        specs = self.specs(version)
         for stream in outputs:
-            for read, horizon in self.specs[stream].reads.items():
+            for read, horizon in specs[stream].reads.items():
                 found[read] = max(horizon, found.get(read, 0))
         return found
 
-    def _line(self, tentative: bool, outputs: tuple[str, ...]) -> _Line:
+    def _line(self, asked: Evaluate, outputs: tuple[str, ...]) -> _Line:
         """The engine for outputs that are made together; the one that was used last is the last."""
-        lines = self._lines[tentative]
-        line = lines.pop(outputs, None) or self._new(outputs)
-        lines[outputs] = line
+        lines, key = self._lines[asked.tentative], (asked.version, outputs)
+        line = lines.pop(key, None) or self._new(*key)
+        lines[key] = line
         if len(lines) > MOST_LINES:
             lines.pop(next(iter(lines))).engine.forget()
         return line
 
-    def _new(self, outputs: tuple[str, ...]) -> _Line:
-        checked = leading_to(self.fragment.checked, outputs)
+    def _new(self, version: int, outputs: tuple[str, ...]) -> _Line:
+        checked = leading_to(self.fragment(version).checked, outputs)
         folder = self._folder / str(next(self._made))
         engine = Engine(self._session, checked, folder, ordered=self._ordered.intersection(outputs))
         schemas = {

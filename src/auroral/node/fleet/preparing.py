@@ -48,7 +48,8 @@ def prepare(
     _only_outputs(checked, fragments)
     _inputs_must_be(checked, fragments, given)
     chosen = _bound(checked, fragments, bound)
-    places = [*fragments.sources, *(() if fragments.endpoints else _nodes(fragments))]
+    # The client is told by the catalog whom to read from.
+    places = [*fragments.sources, CLIENT, *(() if fragments.endpoints else _nodes(fragments))]
     unfed = [stream for stream in fragments.sources if stream not in given]
     free = (f"{LOCAL_HOST}:{port}" for port in free_ports(len(places) + len(unfed)))
     endpoints = {name: str(where) for name, where in fragments.endpoints.items()}

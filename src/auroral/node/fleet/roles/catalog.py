@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from auroral.dpc.assembly import CATALOG
-from auroral.dpc.events import GiveUp, MoveTo, Started
+from auroral.dpc.events import GiveUp, MoveTo, Propose, Started
 from auroral.dpc.layout import Layout, moved
 from auroral.dpc.reconfiguration import Reconfiguration
 from auroral.edge.durable import StorageError
@@ -31,7 +31,7 @@ class CatalogProcess(Process):
         self.opened.callback(self.catalog.close)
         words, agreed = diagram_words(deployed.checked), json.dumps(asdict(deployed.agreed))
         await asyncio.to_thread(self.catalog.begin, deployed.folder, agreed, words, deployed.agreed.endpoints)
-        self.doing |= {"move": self._move, "give up": self._give_up}
+        self.doing |= {"move": self._move, "change": self._change, "give up": self._give_up}
         self._states: dict[tuple[str, str], str] = {}
 
     async def begin(self) -> None:
@@ -70,6 +70,7 @@ class CatalogProcess(Process):
                 "moving": layout.moving,
                 "phase": None if layout.moving is None else layout.phase.name,
                 "changing": layout.changing,
+                "starts": {query: list(decision.starts) for query, decision in layout.versions.items()},
                 "waits_for": sorted(layout.concerned(core.topology) & core.untold.keys()),
                 "wanted": [asdict(wanted) for wanted in layout.wanted],
             }
@@ -83,6 +84,11 @@ class CatalogProcess(Process):
                 f"{wanted.leaves} cannot go to {wanted.comes}\n    allowed: one of {', '.join(planned)}, to a node that has none of them"
             )
         self.host.tell(CATALOG, wanted)
+
+    async def _change(self, asked: Mapping[str, Any]) -> None:
+        """Its boxes are in the folder."""
+        await asyncio.to_thread(self.catalog.changed, int(asked["diagram"]), str(asked["words"]))
+        self.host.tell(CATALOG, Propose(str(asked["query"])))
 
     async def _give_up(self, asked: Mapping[str, Any]) -> None:
         query, layout = str(asked["query"]), self.core.layout

@@ -8,6 +8,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from auroral.engine.shared import Gateway, attached
 from auroral.node.fleet.deployed import DeploymentError, gateway
 from auroral.node.fleet.evaluation import Evaluation, ordered_streams
 from auroral.node.fleet.process import Process
+from auroral.node.fleet.versions import version_of
 from auroral.node.store.corestore import CoreStore
 
 SPARK_WITHIN = 120.0
@@ -62,13 +64,13 @@ class NodeProcess(Process):
         return self.deployed.folder / "nodes" / self.name / core
 
     def _evaluation(self, core: str) -> Evaluation:
-        fragment = self.deployed.assembly.fragment(core)
+        query = core.rpartition("@")[0]
         ordered = ordered_streams(self.deployed.fragments)
         # One that was killed may have left a job that still writes: each life has a folder of its own.
         caches = self._folder(core) / "cache"
         shutil.rmtree(caches, ignore_errors=True)
         cache = caches / secrets.token_hex(4)
-        found = Evaluation(self.session, fragment, 0, cache, ordered.intersection(fragment.streams))
+        found = Evaluation(self.session, partial(version_of, self.deployed, query), 0, cache, ordered)
         # One that comes back finds Spark warm, and the others need it.
         found.warm_up(*(() if self.deployed.agreed.first is None else (0.0,)))
         return found

@@ -1,0 +1,119 @@
+"""Queries of a deployment get other boxes while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from auroral.dpc.assembly import CATALOG
+from auroral.dpc.fragments import Fragment, Fragments
+from auroral.model.checking import Checked
+from auroral.model.expression import user_functions
+from auroral.node.fleet.deployed import Deployed, DeploymentError
+from auroral.node.fleet.evaluation import ordered_streams
+from auroral.node.fleet.processes import Fleet
+from auroral.node.fleet.versions import Text, add_versions, fragment_of, version_of
+from auroral.node.functionwords import function_words
+from auroral.node.storeddiagram import diagram_words
+
+
+def change(fleet: Fleet, wanted: Checked, text: Text | None) -> dict[str, int]:
+    """To this diagram. Gives, by query, the version that is under way when this returns; none where nothing differs."""
+    deployed, found = fleet.deployed, fleet.ask(CATALOG, "status")
+    busy = {found["changing"], *(one["query"] for one in found["wanted"] if not one["comes"])}
+    numbers = {query: len(found["starts"].get(query, [0])) for query in found["members"]}
+    new = deployed.cut(wanted.runnable())
+    _the_same_outside(deployed, wanted, new)
+    now = {query: version_of(deployed, query, number - 1) for query, number in numbers.items()}
+    versions = {query: n for query, n in numbers.items() if _words(now[query]) != _words(fragment_of(new, query))}
+    problems = [
+        problem
+        for query in versions
+        for problem in _problems(fragment_of(deployed.fragments, query), fragment_of(new, query))
+    ]
+    known = [version_of(deployed, query, version) for query, number in numbers.items() for version in range(number)]
+    problems += _other_functions([*known, *new.all])
+    if ordered_streams(new) != ordered_streams(deployed.fragments):
+        problems.append("another stream between nodes would have to be kept in order")
+    problems += [f"{query} is being changed already" for query in versions if query in busy]
+    if problems:
+        raise DeploymentError(
+            "the deployment cannot be changed to that: "
+            + "; ".join(problems)
+            + "\n    allowed: other expressions, parameters and boxes within a "
+            "query, with the same inputs and outputs and no longer windows\n    next: mend it, or begin a new deployment with the new diagram"
+        )
+    if versions:
+        number = add_versions(deployed.folder, wanted, versions, text)
+        for query in versions:
+            fleet.ask(CATALOG, "change", query=query, diagram=number, words="\n".join(diagram_words(wanted)))
+    return versions
+
+
+def decided(fleet: Fleet, query: str, version: int) -> int | None:
+    """The bucket that the version holds from; None as long as that is not decided."""
+    starts: list[int] = fleet.ask(CATALOG, "status")["starts"].get(query, [0])
+    return starts[version] if version < len(starts) else None
+
+
+def under_way(fleet: Fleet, query: str) -> bool:
+    found: dict[str, Any] = fleet.ask(CATALOG, "status")
+    return found["changing"] == query or any(one["query"] == query and not one["comes"] for one in found["wanted"])
+
+
+def _the_same_outside(deployed: Deployed, wanted: Checked, new: Fragments) -> None:
+    before, after = deployed.checked.diagram, wanted.diagram
+    differs = [
+        ("bucket", before.bucket, after.bucket),
+        ("inputs", *([(i.stream, i.schema, i.stamp, i.late) for i in d.inputs] for d in (before, after))),
+        (
+            "outputs",
+            *([(o.stream, c.streams[o.stream].schema) for o in c.diagram.outputs] for c in (deployed.checked, wanted)),
+        ),
+        ("queries and nodes", *([(f.name, f.hosts) for f in cut.all] for cut in (deployed.fragments, new))),
+    ]
+    wrong = [f"{what}: {_short(old)} here, {_short(other)} there" for what, old, other in differs if old != other]
+    if wrong:
+        raise DeploymentError(
+            "this is a diagram with other "
+            + "; other ".join(wrong)
+            + "\n    allowed: the diagram that runs, with changes within its queries"
+        )
+
+
+def _problems(first: Fragment, new: Fragment) -> Iterator[str]:
+    """Why replicas cannot go over to it."""
+    name = new.name
+    if (first.inputs, first.streams) != (new.inputs, new.streams):
+        yield f"{name} reads or gives other streams ({', '.join(new.inputs)} to {', '.join(new.streams)})"
+        return
+    for before, after in zip(first.outputs, new.outputs, strict=True):
+        stream = after.stream
+        if first.checked.streams[stream].schema != new.checked.streams[stream].schema:
+            yield f"{stream} would have other fields"
+        if before.folds or after.folds:
+            yield f"{stream} depends on all of the past, which another version did not see"
+        elif set(before.required) != set(after.required):
+            yield f"{stream} would need other inputs to be there"
+        elif any(horizon > before.reads.get(read, 0) for read, horizon in after.reads.items()):
+            yield f"{stream} would read more of the past than is kept for it"
+
+
+def _other_functions(fragments: Iterable[Fragment]) -> Iterator[str]:
+    """A diagram has one function of a name, also one that is made of several versions."""
+    known: dict[str, str] = {}
+    for fragment in fragments:
+        for box in fragment.checked.boxes:
+            for function in {f for e in box.typed.expressions() for f in user_functions(e)}:
+                words = function_words(function)
+                if known.setdefault(function.name, words) != words:
+                    yield f"{function.name} is another function than before: give it another name"
+
+
+def _words(fragment: Fragment) -> tuple[object, ...]:
+    return (*diagram_words(fragment.checked), function_words(fragment.checked))
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 100 else f"{text[:97]}..."

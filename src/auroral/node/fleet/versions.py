@@ -1,0 +1,104 @@
+"""Versions of the queries of a deployment that came after it began, in its folder.
+
+`versions/N/` has a whole diagram, `versions.json` which of them each version of a query is from. From which bucket on a version holds, the
+layout says; one that the layout does not know was given up, or is still to be decided.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from auroral.dpc.fragments import Fragment, Fragments
+from auroral.dpc.splicing import spliced
+from auroral.edge.durable import make_folder, replace_file, storage_error
+from auroral.model.checking import Checked
+from auroral.node.fleet.deployed import Deployed
+from auroral.node.runfolder import RunFolder
+from auroral.node.storeddiagram import load_diagram, pickled
+
+_WHOLE, _UPDATE = "diagram.xml", "update.xml"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The XML that a diagram was read from, or what was to be changed in the one before."""
+
+    content: bytes
+    update: bool = False
+
+
+def add_versions(folder: Path, checked: Checked, numbers: Mapping[str, int], text: Text | None = None) -> int:
+    """The diagram, of which queries are to be version so and so. Durable when this returns; gives the diagram's number."""
+    known = _known(folder)
+    number = 1 + max((n for versions in known.values() for n in versions.values()), default=0)
+    place = folder / "versions" / str(number)
+    for query, version in numbers.items():
+        known.setdefault(query, {})[version] = number
+    try:
+        make_folder(place)
+        replace_file(place / "diagram.pickle", pickled(checked))
+        if text is not None:
+            replace_file(place / (_UPDATE if text.update else _WHOLE), text.content)
+        replace_file(folder / "versions.json", json.dumps(known, indent=1).encode())
+    except OSError as error:
+        raise storage_error(error, "the changed diagram", place) from error
+    return number
+
+
+def texts(deployed: Deployed) -> tuple[bytes, list[bytes]] | None:
+    """The XML of the diagram that runs, and the updates that were made to it, the oldest first; None where it is from no XML."""
+    starts = {query: len(decision.starts) for query, decision in deployed.layout.versions.items()}
+    known = _known(deployed.folder)
+    numbers = {n for query, versions in known.items() for v, n in versions.items() if v < starts.get(query, 1)}
+    whole, updates = deployed.folder / _WHOLE, list[bytes]()
+    for number in sorted(numbers):
+        place = deployed.folder / "versions" / str(number)
+        if (place / _UPDATE).exists():
+            updates.append((place / _UPDATE).read_bytes())
+        else:
+            whole, updates = place / _WHOLE, []
+    return (whole.read_bytes(), updates) if whole.exists() else None
+
+
+def keep_text(folder: Path, content: bytes) -> None:
+    """Of the XML that a deployment begins with."""
+    replace_file(folder / _WHOLE, content)
+
+
+def version_of(deployed: Deployed, query: str, version: int) -> Fragment:
+    fragments = deployed.fragments
+    if version:
+        number = _known(deployed.folder)[query][version]
+        fragments = deployed.cut(load_diagram(deployed.folder / "versions" / str(number)))
+    return fragment_of(fragments, query)
+
+
+def fragment_of(fragments: Fragments, query: str) -> Fragment:
+    return next(fragment for fragment in fragments.all if fragment.name == query)
+
+
+def oracle(folder: RunFolder) -> Checked:
+    """What a run without failures computes: the diagram, and where it was changed, each version for its time."""
+    if not (folder.path / "versions.json").exists():
+        return folder.checked
+    deployed = Deployed.look(folder.path, folder.checked)
+    bucket = folder.checked.diagram.bucket
+    later = {
+        query: [
+            ((deployed.first + start) * bucket, version_of(deployed, query, version))
+            for version, start in enumerate(decision.starts[1:], 1)
+        ]
+        for query, decision in deployed.layout.versions.items()
+    }
+    return spliced(folder.checked, deployed.fragments, later)
+
+
+def _known(folder: Path) -> dict[str, dict[int, int]]:
+    """By query and version, the number of the diagram."""
+    file = folder / "versions.json"
+    if not file.exists():
+        return {}
+    return {query: {int(v): n for v, n in versions.items()} for query, versions in json.loads(file.read_text()).items()}
