@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from auroral.dpc.coverage import NOTHING, AtLeast, Coverage, Level
 from auroral.dpc.events import (
     Cancel,
@@ -134,6 +138,22 @@ def test_all_outputs_that_are_due_go_into_one_tentative_job():
     assert (job.outputs, job.tentative) == (("o", "x"), True)
     found.handle(Evaluated(job.job, {"o": (Content(1, 1),), "x": (Content(2, 1),)}), 4.1)
     assert [found.outlets[stream].newest for stream in "ox"] == [0, 0]
+
+
+def test_each_output_has_a_bound_of_its_own():
+    """One input is away: what may wait longer does."""
+    found = replica()
+    soon = found.spec.outputs["o"]
+    later = replace(soon, stream="later", bound=9.0)
+    found = Replica(ReplicaSpec("q", found.spec.inputs, found.spec.sources, {"o": soon, "later": later}), SETTINGS)
+    found.handle(Started(), 0.0)
+    for stream, name in (("s", "S"), ("t", "T")):
+        found.handle(Received(name, Pong({stream: Offer(State.STABLE)}, {})), 0.0)
+    given(found, "s", 0, 0.5)
+    due = {stream: union.deadlines()[0] for stream, union in found.unions.items()}
+    assert due["later"] - due["o"] == pytest.approx(6.0)
+    (first,) = jobs(found.handle(Woken(), due["o"]))
+    assert first.tentative and first.outputs == ("o",)
 
 
 def test_an_input_that_no_output_reads_holds_up_nothing():

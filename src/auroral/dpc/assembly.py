@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from auroral.dpc.client import Client
 from auroral.dpc.fragments import Fragment, Fragments
@@ -26,6 +27,8 @@ def node_of(core: str) -> str:
 class Assembly:
     fragments: Fragments
     settings: Settings
+    bounds: Mapping[str, float] = field(default_factory=dict)
+    """X of the outputs that have one of their own."""
 
     @property
     def topology(self) -> Topology:
@@ -57,6 +60,13 @@ class Assembly:
                     return tuple(sorted({source for read in output.reads for source in self.computed_from(read)}))
         return (stream,)
 
+    def bound(self, stream: str) -> float:
+        """The lowest of those that are computed from it, or are it."""
+        found = [self.bounds.get(stream, self.settings.bound)] if stream in self.fragments.client else []
+        for fragment in self.fragments.all:
+            found += [self.bound(output.stream) for output in fragment.outputs if stream in output.reads]
+        return min(found)
+
     def source(self, stream: str, layout: Layout) -> Source:
         readers = self._wiring(self.source_core(stream), layout).readers[stream]
         return Source(stream, readers, self.settings)
@@ -64,7 +74,10 @@ class Assembly:
     def replica(self, core: str, layout: Layout, recovering: bool) -> Replica:
         """What it keeps of its outputs survives it."""
         fragment, wiring = self.fragment(core), self._wiring(core, layout)
-        outputs = {output.stream: replace(output, readers=wiring.readers[output.stream]) for output in fragment.outputs}
+        outputs = {
+            output.stream: replace(output, readers=wiring.readers[output.stream], bound=self.bound(output.stream))
+            for output in fragment.outputs
+        }
         sources = {stream: self.computed_from(stream) for stream in fragment.inputs}
         spec = ReplicaSpec(core, wiring.inputs, sources, outputs, wiring.peers, durable=True)
         return Replica(spec, self.settings, recovering)

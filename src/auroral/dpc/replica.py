@@ -128,11 +128,10 @@ class Replica:
 
     def _union(self, spec: OutputSpec) -> SUnion:
         read = {name: self.ports[name] for name in spec.reads}
-        outlet = Outlet(spec.stream, spec.readers, self.settings)
+        settings = self.settings if spec.bound is None else replace(self.settings, bound=spec.bound)
+        outlet = Outlet(spec.stream, spec.readers, settings)
         begun = not self.recovering
-        return SUnion(
-            spec, self.settings, read, outlet, self.monitor, self.usual_job, versions=self.versions, begun=begun
-        )
+        return SUnion(spec, settings, read, outlet, self.monitor, self.usual_job, versions=self.versions, begun=begun)
 
     def handle(self, event: Event, now: float) -> list[Effect]:
         if isinstance(event, Received) and isinstance(event.message, (Ping, Pong)):

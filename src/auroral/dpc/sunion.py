@@ -39,6 +39,8 @@ class OutputSpec:
     """What a tentative bucket must be computed from to be given out."""
     folds: bool = False
     """Whether it depends on all of the past, through a state."""
+    bound: float | None = None
+    """X of this output, or the lowest of those that are computed from it; None where it is that of all."""
 
 
 @dataclass(slots=True)

@@ -25,7 +25,7 @@ class Turns:
     def fresh(self) -> bool:
         """Whether it can answer in time while it corrects: the bound has room for what it and those behind it take."""
         hop, unions = self.settings.hop, self.jobs.unions.values()
-        return max([union.own_time + hop + union.outlet.reserve for union in unions]) < self.settings.bound
+        return all(union.own_time + hop + union.outlet.reserve < union.settings.bound for union in unions)
 
     def take(self, now: float) -> Iterator[Effect]:
         processing = [union for union in self.jobs.unions.values() if union.processing]

@@ -38,8 +38,10 @@ def run(args: Namespace) -> int:
     for row in sorted(found["states"], key=lambda row: (row["process"], row["stream"])):
         rows.append((row["process"], row["stream"], row["state"], _when(row["at"]), locations.get(row["process"], "")))
     say(columns(rows))
-    say("history:")
-    for row in found["history"][-20:]:
+    # Changes of states are in --json; auroral events has them too.
+    done = [row for row in found["history"] if row["what"] != "state"]
+    say("moved and changed:" if done else "nothing was moved or changed")
+    for row in done[-20:]:
         say(f"  {_when(row['at'])}  {row['what']}  {row['detail']}")
     return FINE
 
