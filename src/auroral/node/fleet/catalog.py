@@ -65,7 +65,11 @@ class Catalog:
             for table in _TABLES:
                 write(f"create table if not exists {table}")
             self._put(write, "deployments", (), at=now, folder=str(folder), agreed=agreed)
-            self._put(write, "diagrams", ("version",), version=0, at=now, words="\n".join(words))
+            write(
+                "insert into auroral_diagrams (deployment, version, at, words) values (?, 0, ?, ?)"
+                " on conflict (deployment, version) do nothing",
+                *(self.deployment, now, "\n".join(words)),
+            )
             for process, endpoint in endpoints.items():
                 self._put(write, "locations", ("process",), process=process, at=now, endpoint=endpoint)
 

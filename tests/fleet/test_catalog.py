@@ -1,0 +1,100 @@
+"""What the catalog keeps, in SQLite and in PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from auroral.dpc.events import KeepLayout
+from auroral.dpc.layout import Layout, Phase, Wanted
+from auroral.dpc.versions import Decision
+from auroral.node.fleet.catalog import MOST_HISTORY, Catalog, CatalogAway, CatalogStore
+from auroral.node.store.layouts import layout_from_json
+
+FIRST = Layout({"q": ("q@a", "q@b")})
+MOVING = replace(FIRST, number=1, moving="q", after=("q@c", "q@b"), wanted=(Wanted("q"),))
+MOVED = replace(
+    FIRST, number=4, members={"q": ("q@c", "q@b")}, versions={"q": Decision((0, 7), 2)}, phase=Phase.PREPARE
+)
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    return str(tmp_path / "catalog.db")
+
+
+def opened(address: str, deployment: str = "one") -> Catalog:
+    found = Catalog(address, deployment)
+    found.begin(Path("/somewhere"), "{}", ["box a", "box b"], {"a": "127.0.0.1:1"})
+    return found
+
+
+def test_what_is_kept_is_found_by_the_next_life(address: str, tmp_path: Path) -> None:
+    first = opened(address)
+    assert first.layout is None
+    store = CatalogStore(first, tmp_path / "layout.json")
+    store.carry_out([KeepLayout(MOVING)])
+    store.carry_out([KeepLayout(MOVED)])
+    first.seen({("a", "s"): "STABLE", ("b", ""): "DOWN"})
+    first.changed(1, "box c")
+    first.locate({"c": "127.0.0.1:2"})
+    first.close()
+    second = opened(address)
+    assert second.layout == MOVED
+    found = second.everything()
+    assert [(row["version"], row["words"]) for row in found["diagrams"]] == [(0, "box a\nbox b"), (1, "box c")]
+    assert {row["process"]: row["endpoint"] for row in found["locations"]} == {"a": "127.0.0.1:1", "c": "127.0.0.1:2"}
+    assert {(row["process"], row["stream"], row["state"]) for row in found["states"]} == {
+        ("a", "s", "STABLE"),
+        ("b", "", "DOWN"),
+    }
+    assert [(row["what"], row["detail"]) for row in found["history"]] == [
+        ("move begins", "q: q@a, q@b to q@c, q@b"),
+        ("move ends", "q: q@c, q@b"),
+        ("changed", "q: version 1 from bucket 7 on"),
+        ("state", "a s STABLE"),
+        ("state", "b DOWN"),
+    ]
+    second.close()
+
+
+def test_the_copy_is_mended_when_the_catalog_comes_back(address: str, tmp_path: Path) -> None:
+    """Killed between the database and the copy."""
+    copy = tmp_path / "layout.json"
+    first = opened(address)
+    CatalogStore(first, copy).carry_out([KeepLayout(MOVING)])
+    first.keep(MOVED)
+    assert layout_from_json(json.loads(copy.read_text())) == MOVING
+    assert CatalogStore(first, copy).started() == MOVED
+    assert layout_from_json(json.loads(copy.read_text())) == MOVED
+    first.close()
+
+
+def test_deployments_in_one_database_do_not_see_one_another(address: str) -> None:
+    one, other = opened(address, "one"), opened(address, "other")
+    one.keep(MOVED)
+    assert other.layout is None and other.everything()["history"] == []
+    one.close()
+    other.close()
+
+
+def test_history_is_bounded(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("auroral.node.fleet.catalog.MOST_HISTORY", 5)
+    assert MOST_HISTORY > 5
+    catalog = opened(address)
+    for number in range(9):
+        catalog.seen({("a", ""): str(number)})
+    assert [row["detail"] for row in catalog.everything()["history"]] == [f"a {n}" for n in range(4, 9)]
+    catalog.close()
+
+
+def test_a_database_that_cannot_be_used_is_said_without_its_password(tmp_path: Path) -> None:
+    with pytest.raises(CatalogAway, match=r"cannot be used(.|\n)*next: check that the database runs"):
+        opened(str(tmp_path / "nowhere" / "catalog.db"))
+    pytest.importorskip("psycopg", reason="psycopg is not installed: pip install 'auroral[postgresql]'")
+    with pytest.raises(CatalogAway) as failed:
+        opened("postgresql://me:secret@127.0.0.1:1/none")
+    assert "me@127.0.0.1:1/none" in str(failed.value) and "secret" not in str(failed.value)
