@@ -72,7 +72,9 @@ def _wanted(fleet: Fleet, args: Namespace) -> tuple[Checked, Text | None]:
         diagram = load_one(args.file, (), args.name, "--name {name}").diagram
     # What was said of stimes when it began still holds.
     running = fleet.deployed.checked.diagram
-    return check(replace(diagram, inputs=running.inputs, bucket=running.bucket)), Text(text, update)
+    said = {given.stream: given.stamp for given in running.inputs}
+    inputs = tuple(replace(given, stamp=said.get(given.stream, given.stamp)) for given in diagram.inputs)
+    return check(replace(diagram, inputs=inputs, bucket=running.bucket)), Text(text, update)
 
 
 def _updated(fleet: Fleet, text: bytes, file: str) -> Diagram:
