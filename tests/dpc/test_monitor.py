@@ -39,7 +39,7 @@ def test_a_broken_connection_is_not_waited_for():
 
 def test_a_bound_that_leaves_no_time_to_notice_a_failure_is_refused():
     """D43."""
-    with pytest.raises(WrongSettings, match=r"noticed after 2 s .* not below half of the bound of 3 s; next: a larger"):
+    with pytest.raises(WrongSettings, match=r"noticed after 2 s .* more than half of the bound of 3 s; next: a larger"):
         Settings(bucket=1, bound=3)
     assert Settings(bucket=1, bound=float("inf")).detection == 2
 

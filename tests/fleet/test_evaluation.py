@@ -91,7 +91,7 @@ def all_of(evaluation: Evaluation, view: View, draw: random.Random, tentative: b
     while begin < BUCKETS:
         end, job = min(BUCKETS, begin + draw.randrange(1, 6)), job + 1
         seen = {stream: {b: c for b, c in given.items() if b < end} for stream, given in view.items()}
-        found = evaluation.run(Evaluate(job, tuple(evaluation.specs), begin, end, seen, tentative, 0, states))
+        found = evaluation.run(Evaluate(job, tuple(evaluation.specs()), begin, end, seen, tentative, 0, states))
         for stream, given in found.contents.items():
             made[stream] |= dict(enumerate(given, begin))
         states = {stream: Snapshot(end, state) for stream, state in found.states.items()}

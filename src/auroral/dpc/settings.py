@@ -82,10 +82,10 @@ class Settings:
         policies = (self.while_failing, self.while_correcting)
         object.__setattr__(self, "holds_each", Policy.DELAY in policies or Policy.ADAPT in policies)
         # D43: a replica must be known as failed, and another one be read, well before anything tentative is given out.
-        if not self.detection < self.bound / 2:
+        if self.detection > self.bound / 2:
             raise WrongSettings(
                 f"a failure is noticed after {self.detection:g} s (heartbeats every {self.ping_every:g} s, {self.pings_unanswered} "
-                f"unanswered; buckets of {self.bucket:g} s), which is not below half of the bound of {self.bound:g} s; "
+                f"unanswered; buckets of {self.bucket:g} s), which is more than half of the bound of {self.bound:g} s; "
                 f"next: a larger bound, shorter buckets or more frequent heartbeats"
             )
         if self.share is not None and self.share < self.detection:

@@ -19,8 +19,8 @@ from auroral.node.runfolder import RunFolder
 
 SYSTEM = (CLIENT, SPARK, CATALOG)
 """Processes that every deployment has."""
-USUAL_JOB = 0.3
-"""Seconds that a job of one bucket may take on a machine that is shared, for judging a bound before anything was measured."""
+USUAL_JOB = 0.1
+"""Seconds that a job of one bucket takes where Spark is warm and has a core for it, for judging a bound before anything was measured."""
 
 
 def prepare(
@@ -127,7 +127,7 @@ def _bound(checked: Checked, fragments: Fragments, asked: float | None) -> float
     said = [output.availability for output in checked.diagram.outputs if output.availability is not None]
     bound = asked if asked is not None else min(said) / 1e6 if said else float("inf")
     times = Settings(bucket=checked.diagram.bucket / 1e6, bound=float("inf"), ping_every=_ping_every(checked))
-    least = round(times.detection + times.failover + len(fragments.all) * (USUAL_JOB + times.hop) + 0.5, 1)
+    least = round(times.detection + times.failover + len(fragments.all) * (USUAL_JOB + times.hop), 1)
     if bound <= least:
         raise DeploymentError(
             f"the bound of {bound:g} s is too short: with buckets of {times.bucket:g} s a failure is noticed after "
