@@ -95,7 +95,7 @@ def test_a_bound_that_cannot_be_kept_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_bound_that_the_protocol_cannot_keep_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    with pytest.raises(AuroralError, match="more than half of the bound of 3.5 s"):
+    with pytest.raises(AuroralError, match=r"more than half of the bound of 3\.5 s"):
         prepare(tmp_path / "live", recorded().check(), bound=3.5)
     assert not (tmp_path / "live").exists()
 
