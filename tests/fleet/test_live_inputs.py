@@ -199,7 +199,7 @@ def test_each_way_through_a_kill_of_its_source(
     (tmp_path / "come" / "wrong.csv").write_text("when,n\n1,2\n")
     capsys.readouterr()
     assert main(["status", "--folder", folder]) == 0
-    assert "commas: 1 rows in the future" in capsys.readouterr().out
+    assert "rows of commas: 1 in the future" in capsys.readouterr().out
     until("the wrong file is told of", lambda: [e for e in events_in(Path(folder)) if "no column 'at'" in str(e)])
     assert closed(running) < open_to + 300
     last = closed(running)

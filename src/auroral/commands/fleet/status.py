@@ -93,7 +93,7 @@ def _left_out(status: dict[str, dict[str, Any] | None]) -> str:
     """Rows of inputs that did not go the ordinary way."""
     ledgers = {name: found["ledger"] for name, found in status.items() if found and found.get("ledger")}
     return "".join(
-        f"\n  {name}: {', '.join(f'{count} rows {reason}' for reason, count in ledger.items())}"
+        f"\n  rows of {name}: {', '.join(f'{count} {reason}' for reason, count in ledger.items())}"
         for name, ledger in ledgers.items()
     )
 

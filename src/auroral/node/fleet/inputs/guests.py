@@ -112,7 +112,7 @@ class Guests:
             raise InputError(
                 f"input {stream!r} cannot take rows at {listen}: {error.strerror or error}\n"
                 "    allowed: an address of this machine, and a port that nobody listens on\n"
-                f"    next: say another one: --input {stream}=tcp:HOST:PORT, or tcp: for any free port"
+                f"    next: end who listens there; or begin a deployment with another address in --input {stream}=HOW, or with none"
             ) from error
         self._server.settimeout(_LOOK_EVERY)
         self.endpoint = Endpoint(listen.host, self._server.getsockname()[1])

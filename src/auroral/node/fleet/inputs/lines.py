@@ -77,7 +77,10 @@ def _lines(guest: Guest) -> Iterator[list[Line]]:
     while data := guest.read(_AT_ONCE):
         *whole, rest = (rest + data).split(b"\n")
         if len(rest) > MOST_LINE:
-            raise InputError(f"a line of more than {MOST_LINE} bytes\n    allowed: one row a line")
+            raise InputError(
+                f"a line of more than {MOST_LINE} bytes\n    allowed: one row a line, each of them shorter\n"
+                "    next: end each row with a line feed; leave out what makes it so long"
+            )
         if whole:
             yield [(number + i, line + b"\n") for i, line in enumerate(whole, 1)]
             number += len(whole)
