@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "src" / "auroral"
 
 CORES = {"model", "dpc", "load", "wan"}
-ALL = CORES | {"reference", "engine", "wire", "edge", "node", "sim", "ui"}
+ALL = CORES | {"reference", "engine", "wire", "edge", "client", "node", "sim", "ui"}
 MAY_IMPORT = {
     "model": set(),
     "reference": {"model"},
@@ -22,6 +23,7 @@ MAY_IMPORT = {
     "wan": {"model"},
     "wire": {"model", "dpc"},
     "edge": {"model", "dpc", "wire"},
+    "client": {"model", "dpc", "wire", "edge"},
     "node": CORES | {"engine", "wire", "edge"},
     "sim": CORES | {"reference"},
     "ui": ALL | {"cli", "app", "demo"},
@@ -111,12 +113,23 @@ def test_every_imported_package_is_declared() -> None:
         ("reference/join.py", "from auroral.engine.sums import total", "reference imports"),
         ("wire/codec.py", "from auroral.node import loop", "wire imports"),
         ("edge/files.py", "from pyspark.sql import SparkSession", "only engine"),
+        ("client/sender.py", "from auroral.node.source import Source", "client imports"),
+        ("client/sender.py", "import pyspark", "only engine"),
         ("engine/evaluate.py", "from ..model import schema", "relative import"),
     ],
 )
 def test_the_rules_bite(module: str, source: str, complaint: str) -> None:
     (found,) = violations(PACKAGE / module, source)
     assert complaint in found
+
+
+def test_a_client_needs_neither_spark_nor_the_engine() -> None:
+    code = (
+        "import sys, auroral.client; print([n for n in sys.modules if n.split('.')[0] in ('pyspark', 'py4j')"
+        " or n.startswith(('auroral.engine', 'auroral.node'))])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize(

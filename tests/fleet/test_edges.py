@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -14,15 +13,12 @@ import pytest
 
 import auroral
 from auroral.dpc.events import Deliver, Event, Logged, Miss, Pause, Started, Truncate
-from auroral.edge.batches import InputError
 from auroral.edge.stamping import STIME
-from auroral.model.deployment import Endpoint
 from auroral.node.fleet.clientproxy import ClientStore
 from auroral.node.fleet.clock import Clock
 from auroral.node.fleet.contents import content_of
 from auroral.node.fleet.control import Control, NoAnswer, ask, known
 from auroral.node.fleet.eventlog import EventLog, events_in
-from auroral.node.fleet.lineinput import LineInput
 from auroral.node.fleet.processes import free_ports
 from auroral.node.fleet.sourceproxy import SourceProxy
 from auroral.node.runfolder import RunFolder
@@ -137,61 +133,6 @@ def test_of_an_input_that_has_ended_the_others_hear_that_nothing_comes(tmp_path:
     asyncio.run(life())
 
 
-# Lines
-
-
-def talk(to: Endpoint, *texts: bytes) -> list[Any]:
-    with socket.create_connection((to.host, to.port), 10) as connection, connection.makefile("rb") as answers:
-        found = [json.loads(answers.readline())]
-        for text in texts:
-            connection.sendall(text)
-            if text.endswith(b"\n"):
-                found.append(json.loads(answers.readline()))
-        return found
-
-
-def test_lines_are_answered_when_they_are_durable_and_counted_over_connections(tmp_path: Path) -> None:
-    source, woken = a_source(tmp_path, stime=None), []
-    lines = LineInput(source, Endpoint("127.0.0.1", 0), lambda: 7 * BUCKET, lambda: woken.append(1))
-    lines.start()
-    try:
-        assert talk(lines.endpoint, b'{"ts": 1, "n": 2}\n{"ts": 1, "n": 3}\n') == [{"rows": 0}, {"rows": 2}]
-        # A line that is none is counted, kept for inspection, and holds nothing up; half a line is none.
-        assert talk(lines.endpoint, b"junk\n", b'{"ts": 2, "n": "x"}\n', b'{"ts": 3') == [
-            {"rows": 2},
-            {"rows": 3},
-            {"rows": 4},
-        ]
-        assert talk(lines.endpoint) == [{"rows": 4}]
-    finally:
-        lines.stop()
-    assert source.state.rows == 2 and len(woken) == 3
-    assert {row.reason.value: row.count for row in source.state.ledger.rows()} == {"refused": 2}
-    assert source.log.read().column("n").to_pylist() == [2, 3]
-    source.close()
-
-
-def test_a_line_without_end_is_refused(tmp_path: Path) -> None:
-    source = a_source(tmp_path, stime=None)
-    lines = LineInput(source, Endpoint("127.0.0.1", 0), lambda: 0, lambda: None)
-    lines.start()
-    try:
-        talk(lines.endpoint)
-        with (
-            socket.create_connection(("127.0.0.1", lines.endpoint.port), 10) as connection,
-            connection.makefile("rb") as answers,
-        ):
-            answers.readline()
-            connection.sendall(bytes(2 << 20))
-            assert "a line of more than" in json.loads(answers.readline())["error"]
-    except ConnectionError:
-        # It was cut off before it had said all.
-        pass
-    finally:
-        lines.stop()
-        source.close()
-
-
 # The client
 
 
@@ -264,14 +205,6 @@ def test_events_of_all_processes_in_the_order_of_their_times(tmp_path: Path) -> 
     with (tmp_path / "events" / "a.jsonl").open("a") as opened:
         opened.write('{"at": 1')
     assert [event["process"] for event in events_in(tmp_path)] == ["b", "a", "b"]
-
-
-def test_an_address_that_is_taken_is_said(tmp_path: Path) -> None:
-    source = a_source(tmp_path, stime=None)
-    taken = r"input 's' cannot take lines at 127.0.0.1:\d+: Address already in use"
-    with socket.create_server(("127.0.0.1", 0)) as other, pytest.raises(InputError, match=taken):
-        LineInput(source, Endpoint("127.0.0.1", other.getsockname()[1]), lambda: 0, lambda: None)
-    source.close()
 
 
 def test_free_ports_are_no_ports_of_connections() -> None:

@@ -48,7 +48,7 @@ def element_lines(path: Path, batch_rows: int) -> Iterator[list[Line]]:
             f"    next: {advice(str(path))}"
         )
     chunk: list[Line] = []
-    for line in _elements(path):
+    for line in elements(path.read_bytes(), str(path)):
         chunk.append(line)
         if len(chunk) >= batch_rows:
             yield chunk
@@ -60,9 +60,10 @@ def advice(name: str) -> str:
     return f"jq -c '.[]' {name} > rows.jsonl, or jq -c . for objects without brackets around them"
 
 
-def _elements(path: Path) -> Iterator[Line]:
+def elements(content: bytes, path: str) -> Iterator[Line]:
+    """The same of all that `path` has, whatever that is the name of."""
     try:
-        text = path.read_bytes().removeprefix(BOM).decode()
+        text = content.removeprefix(BOM).decode()
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8 ({error})\n    next: save the file as UTF-8") from error
     decoder = json.JSONDecoder()
@@ -90,7 +91,7 @@ def _past_blanks(text: str, at: int) -> int:
     return at
 
 
-def _past_comma(path: Path, text: str, at: int) -> int:
+def _past_comma(path: str, text: str, at: int) -> int:
     if text.startswith(",", at):
         return _past_blanks(text, at + 1)
     if at < len(text) and text[at] != "]":
@@ -98,7 +99,7 @@ def _past_comma(path: Path, text: str, at: int) -> int:
     return at
 
 
-def _must_end(path: Path, text: str, at: int) -> None:
+def _must_end(path: str, text: str, at: int) -> None:
     if at >= len(text):
         raise _broken(path, text, at, "the file ends within it")
     behind = _past_blanks(text, at + 1)
@@ -106,7 +107,7 @@ def _must_end(path: Path, text: str, at: int) -> None:
         raise _broken(path, text, behind, "something follows behind its end")
 
 
-def _broken(path: Path, text: str, at: int, why: str) -> InputError:
+def _broken(path: str, text: str, at: int, why: str) -> InputError:
     line = text.count("\n", 0, at) + 1
     return InputError(
         f"{path} is a JSON array, or has objects over several lines, and is broken in line {line}: {why}\n"

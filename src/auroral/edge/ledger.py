@@ -24,6 +24,8 @@ class Reason(StrEnum):
     """The field that carries the stime is null."""
     STIME_RANGE = "stime out of range"
     """The stime is further than 2**62 microseconds from 1970."""
+    FUTURE = "in the future"
+    """The stime is further ahead of the clock than an input that is live allows: it would close all buckets up to it."""
     TOO_LONG = "too long"
     """A string is longer than its field's declared size."""
     REFUSED = "refused"

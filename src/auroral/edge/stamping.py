@@ -36,7 +36,7 @@ STIME_LIMIT = 2**62
 
 # Codes of what becomes of a row; the order is the order in which reasons are looked for.
 _KEPT = 0
-_CODES = (Reason.NO_STIME, Reason.STIME_RANGE, Reason.TOO_LONG, Reason.LATE, Reason.DROPPED)
+_CODES = (Reason.NO_STIME, Reason.STIME_RANGE, Reason.FUTURE, Reason.TOO_LONG, Reason.LATE, Reason.DROPPED)
 
 
 class StampError(AuroralError):
@@ -88,16 +88,18 @@ class Stamper:
     """Stamps the rows of one input. `state` is the whole of its memory that must survive.
 
     How long the input has been silent is counted from this object's first call on, not over a restart: a
-    source that was stopped for an hour was not idle for an hour.
+    source that was stopped for an hour was not idle for an hour. A row whose stime is more than `ahead` microseconds
+    ahead of the clock is refused; None is for what was recorded, of which the clock says nothing.
     """
 
-    def __init__(self, source: Input, bucket: int, state: StampState | None = None):
+    def __init__(self, source: Input, bucket: int, state: StampState | None = None, ahead: int | None = None):
         if bucket <= 0:
             raise ValueError(f"the bucket interval is {bucket} us; it must be at least 1")
         self.input = source
         self.bucket = bucket
         self.state = state or StampState()
         self._stamp = source.stamp or Stamp()
+        self._ahead = ahead
         self._arrow = arrow_schema(source.schema)
         self._heard: int | None = None
         self._check()
@@ -115,6 +117,8 @@ class Stamper:
             moved = np.zeros(count, dtype=bool)
         else:
             stimes = self._by_field(rows, codes)
+            if self._ahead is not None:
+                codes[(stimes > now_us + self._ahead) & (codes == _KEPT)] = 1 + _CODES.index(Reason.FUTURE)
             self._mark_too_long(rows, codes)
             in_force = self._boundaries(stimes, codes)
             moved = self._late(stimes, in_force, codes)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from auroral.edge import rejectedrows
+from auroral.edge.ledger import Reason
 from auroral.edge.logindex import Part
 from auroral.edge.records import Kind
 from auroral.edge.refusals import Refused
@@ -23,11 +24,20 @@ class RunStopped(StampError):
     """Rows came after the run had stopped. None was taken: they can be given again when it is resumed."""
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What became of rows: so many are in the stream, others were left out, and so many of the input are behind the log now."""
+
+    logged: int
+    left_out: Mapping[Reason, int]
+    rows_read: int
+
+
 class Source:
     """Stamper and log of one input. Any thread may call it: pushing, reading files and evaluating do."""
 
-    def __init__(self, given: Input, bucket: int, folder: Path, used: int | None = None):
-        """`used` is the stime up to which the run has evaluated it."""
+    def __init__(self, given: Input, bucket: int, folder: Path, used: int | None = None, ahead: int | None = None):
+        """`used` is the stime up to which the run has evaluated it; `ahead` how far ahead of the clock rows may be."""
         self.input = given
         self.log = SourceLog.open(folder, given.schema, stream=given.stream, used=used)
         self.notes: list[str] = []
@@ -36,7 +46,7 @@ class Source:
             self.notes.append(
                 f"input {given.stream!r}: cut off what a crash left; {self.log.torn}, of rows not yet taken"
             )
-        self._stamper = Stamper(given, bucket, self.log.state.stamp)
+        self._stamper = Stamper(given, bucket, self.log.state.stamp, ahead)
         self.room = threading.Event()
         """While it is not set, rows wait to be taken."""
         self.room.set()
@@ -65,6 +75,12 @@ class Source:
 
     def take(self, rows: pa.Table, now_us: int, refused: Sequence[Refused] = (), rows_read: int | None = None) -> int:
         """Stamp and log rows; gives how many are in the stream. After an error it is as if they never came."""
+        return self.take_in(rows, now_us, refused, rows_read).logged
+
+    def take_in(
+        self, rows: pa.Table, now_us: int, refused: Sequence[Refused] = (), rows_read: int | None = None
+    ) -> Taken:
+        """The same, for who wants to know more of them."""
         self.room.wait()
         with self._lock:
             self._must_be_open()
@@ -79,7 +95,9 @@ class Source:
             if kept:
                 smallest = int(stamped.rows.column(0).to_numpy().min())
                 self._first = smallest if self._first is None else min(self._first, smallest)
-            return kept
+            counts = {reason: n for reason, n in stamped.counts.items() if not reason.keeps_row}
+            left_out = counts | ({Reason.REFUSED: len(refused)} if refused else {})
+            return Taken(kept, left_out, self.log.state.rows_read)
 
     def advance(self, now_us: int) -> None:
         """Let the boundary follow the clock, where the input says so."""

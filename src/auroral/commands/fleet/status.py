@@ -56,7 +56,7 @@ def table(fleet: Fleet, status: dict[str, dict[str, Any] | None]) -> str:
             rows.append(
                 (name if number == 0 else "", stream, state, frontier, behind, tentative, memory if number == 0 else "")
             )
-    return columns(rows) + _summary(status, settings.bound)
+    return columns(rows) + _left_out(status) + _summary(status, settings.bound)
 
 
 def _lines(found: dict[str, Any], now: int, bucket: float) -> list[tuple[str, str, str, str, str]]:
@@ -89,6 +89,15 @@ def _lines(found: dict[str, Any], now: int, bucket: float) -> list[tuple[str, st
             return [("", f"moves {found['moving']}", "", "", "")]
         case _:
             return []
+
+
+def _left_out(status: dict[str, dict[str, Any] | None]) -> str:
+    """Rows of inputs that did not go the ordinary way."""
+    ledgers = {name: found["ledger"] for name, found in status.items() if found and found.get("ledger")}
+    return "".join(
+        f"\n  rows of {name}: {', '.join(f'{count} {reason}' for reason, count in ledger.items())}"
+        for name, ledger in ledgers.items()
+    )
 
 
 def _summary(status: dict[str, dict[str, Any] | None], bound: float) -> str:

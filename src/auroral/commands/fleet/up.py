@@ -23,6 +23,7 @@ SUMMARY = "start the processes of a deployment on this machine: sources, nodes w
 EXAMPLE = """\
   auroral up deploy.xml --diagram netmon.py --folder runs/live
   auroral up --diagram netmon.py --replicas 2 --input packets=packets.csv@1x
+  auroral up --diagram netmon.py --input packets=http:127.0.0.1:8080
   auroral up --folder runs/live"""
 
 
@@ -44,7 +45,8 @@ def configure(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="STREAM=HOW",
-        help="a file, PATH or PATH@SPEED, or tcp:HOST:PORT for lines of JSON; left out, lines at a free port",
+        help="how rows come in: tcp:HOST:PORT or tcp+csv:HOST:PORT, http:HOST:PORT, tail:FILE, FOLDER/, or what was recorded, PATH or "
+        "PATH@SPEED; left out, lines of JSON at a free port",
     )
     parser.add_argument("--replicas", type=int, default=2, metavar="N", help="nodes, where no DEPLOY is given (2)")
     parser.add_argument(
@@ -74,13 +76,14 @@ def run(args: Namespace) -> int:
     with fleet.alone():
         fleet = fleet.up(progress)
     status = fleet.status()
-    lines = {name: found["lines"] for name, found in status.items() if found and found.get("lines")}
+    sources = {name: found for name, found in status.items() if found and found.get("takes")}
     if args.json:
+        lines = {name: found["lines"] for name, found in sources.items() if found["lines"]}
         say_json({"folder": str(fleet.deployed.folder), "processes": list(status), "lines": lines})
         return FINE
     say(f"running in {fleet.deployed.folder}: {', '.join(status)}")
-    for name, where in lines.items():
-        say(f"  {name} takes lines of JSON at {where}")
+    for name, found in sources.items():
+        say(f"  {name} takes {found['takes']}")
     say(f"watch it: auroral status --folder {args.folder}; end it: auroral down --folder {args.folder}")
     return FINE
 

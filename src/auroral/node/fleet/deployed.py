@@ -56,7 +56,7 @@ class Agreed:
     endpoints: Mapping[str, str]
     """Where nodes and sources are reached by one another."""
     inputs: Mapping[str, str] = field(default_factory=dict)
-    """How rows come to sources: a path with its speed, or the address at which lines are taken in."""
+    """How rows come to sources, as `edge.intake` writes it."""
     master: str = "local[2]"
     origin: int | None = None
     """The first bucket of what was recorded, where inputs are files with times of their own; otherwise a deployment begins with the present."""

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from auroral.dpc.assembly import CATALOG, CLIENT
 from auroral.dpc.fragments import Fragments, cut
 from auroral.dpc.settings import Settings
+from auroral.edge.intake import Intake, Way, parse_intake
 from auroral.model.checking import Checked
 from auroral.model.deployment import LOCAL_HOST
 from auroral.model.xml import read_deployment
 from auroral.node.feeds import check_input, first_stime
 from auroral.node.fleet.deployed import SPARK, Agreed, Deployed, DeploymentError
 from auroral.node.fleet.processes import free_ports
-from auroral.node.fleet.roles.source import LINES
 from auroral.node.runfolder import RunFolder
 
 SYSTEM = (CLIENT, SPARK, CATALOG)
@@ -34,28 +35,27 @@ def prepare(
     master: str = "local[2]",
     catalog: str = "",
 ) -> Deployed:
-    """`deployment` is the text of its file; without one, all queries run on so many nodes of this machine. `inputs` say how rows come in:
-    a path with its speed, or tcp:HOST:PORT for lines; an input that is not named takes lines at a free port.
+    """`deployment` is the text of its file; without one, all queries run on so many nodes of this machine. `inputs` say how rows come in
+    (see `edge.intake`); an input that is not named takes lines of JSON at a free port.
 
     `catalog` is the address of a PostgreSQL database; left out, the catalog is a file in the folder.
 
     The first output with the lowest availability sets the bound, unless it is given.
     """
     checked = checked.runnable()
-    given = dict(inputs or {})
     fragments = cut(checked, None if deployment is None else read_deployment(deployment), replicas)
     _names_must_differ(fragments)
     _only_outputs(checked, fragments)
-    _inputs_must_be(checked, fragments, given)
+    intakes = _intakes(checked, fragments, inputs or {})
     chosen = _bound(checked, fragments, bound)
     # The client is told by the catalog whom to read from.
     places = [*fragments.sources, CLIENT, *(() if fragments.endpoints else _nodes(fragments))]
-    unfed = [stream for stream in fragments.sources if stream not in given]
-    free = (f"{LOCAL_HOST}:{port}" for port in free_ports(len(places) + len(unfed)))
+    free = (f"{LOCAL_HOST}:{port}" for port in free_ports(len(places) + len(intakes)))
     endpoints = {name: str(where) for name, where in fragments.endpoints.items()}
     endpoints |= {name: next(free) for name in places}
-    given |= {stream: LINES + next(free) for stream in unfed}
-    origin = _origin(checked, fragments, given)
+    intakes |= {s: replace(one, where=next(free)) for s, one in intakes.items() if one.listens and not one.where}
+    origin = _origin(checked, fragments, intakes)
+    given = {stream: str(intake) for stream, intake in intakes.items()}
     agreed = Agreed(chosen, _ping_every(checked), None, replicas, endpoints, given, master, origin, catalog=catalog)
     # With outputs of its own only: what the client is given stable.
     with RunFolder.claim(folder, checked, given, {}, flush=False) as made:
@@ -82,27 +82,35 @@ def _names_must_differ(fragments: Fragments) -> None:
             )
 
 
-def _inputs_must_be(checked: Checked, fragments: Fragments, given: Mapping[str, str]) -> None:
-    for stream, how in given.items():
-        source = checked.diagram.input(stream)
-        if source is None or stream not in fragments.sources:
+def _intakes(checked: Checked, fragments: Fragments, given: Mapping[str, str]) -> dict[str, Intake]:
+    """How the rows of each input come in. What cannot be is refused here, before anything is made."""
+    for stream in given:
+        if stream not in fragments.sources:
             raise DeploymentError(
                 f"there is no input {stream!r}\n    allowed: {', '.join(fragments.sources)}\n    next: check --input"
             )
-        if how.partition("@")[0] == "-":
+    found = {stream: parse_intake(stream, given.get(stream, "tcp:")) for stream in fragments.sources}
+    for stream, intake in found.items():
+        source, folder = checked.diagram.input(stream), Path(intake.where)
+        if intake.way is Way.RECORDED and source is not None:
+            check_input(source, intake.spec(stream))
+        if intake.way is Way.TAIL:
+            folder = folder.parent
+        if intake.way in (Way.FOLDER, Way.TAIL) and not folder.is_dir():
             raise DeploymentError(
-                f"input {stream!r} is standard input, which the process of a source does not have\n"
-                "    allowed: a file, or tcp:HOST:PORT for lines of JSON\n    next: send the lines there, as with nc"
+                f"input {stream!r}: there is no folder {folder}\n    allowed: a folder that is there; files in it may come later\n"
+                f"    next: mkdir -p {folder}, or check the path"
             )
-        if not how.startswith(LINES):
-            check_input(source, how)
+    return found
 
 
-def _origin(checked: Checked, fragments: Fragments, given: Mapping[str, str]) -> int | None:
+def _origin(checked: Checked, fragments: Fragments, intakes: Mapping[str, Intake]) -> int | None:
     """Of files with times of their own, the first bucket. What else there is would have to be of the same time."""
-    files = [stream for stream in fragments.sources if not given[stream].startswith(LINES)]
+    files = [stream for stream in fragments.sources if intakes[stream].way is Way.RECORDED]
     first = [
-        found for stream in files if (found := first_stime(checked.diagram.input(stream), given[stream])) is not None
+        found
+        for stream in files
+        if (found := first_stime(checked.diagram.input(stream), str(intakes[stream]))) is not None
     ]
     if not first:
         return None

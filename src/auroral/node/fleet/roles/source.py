@@ -7,23 +7,27 @@ import logging
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from auroral.dpc.source import Source as SourceCore
 from auroral.dpc.why import why
 from auroral.edge.durable import StorageError
-from auroral.model.deployment import endpoint
+from auroral.edge.intake import Format, Way, parse_intake
 from auroral.model.errors import AuroralError
 from auroral.node.feeds import Feed, make_feed, wall_clock
-from auroral.node.fleet.lineinput import LineInput
+from auroral.node.fleet.inputs.folder import FolderInput
+from auroral.node.fleet.inputs.lines import LineInput
+from auroral.node.fleet.inputs.requests import HttpInput
+from auroral.node.fleet.inputs.tail import TailInput
 from auroral.node.fleet.process import Process
 from auroral.node.fleet.sourceproxy import SourceProxy
 from auroral.node.runfolder import RunFolder
 from auroral.node.source import Source
 
 _log = logging.getLogger(__name__)
-LINES = "tcp:"
-"""How an input is written whose rows come as lines over TCP."""
+AHEAD = 3600 * 1_000_000
+"""Microseconds that a row may be ahead of the clock, where rows come as they arise: one far in the future would close all buckets up to it."""
 _TICKS = 10
 """Looks at the clock in a bucket."""
 
@@ -34,19 +38,42 @@ class SourceProcess(Process):
         assert given is not None
         bucket = self.deployed.checked.diagram.bucket
         folder = RunFolder.look(self.deployed.folder).source(self.name)
-        self.source = await asyncio.to_thread(Source, given, bucket, folder)
+        self.intake = parse_intake(self.name, self.deployed.agreed.inputs[self.name])
+        ahead = AHEAD if self.intake.live else None
+        self.source = await asyncio.to_thread(Source, given, bucket, folder, None, ahead)
         self.doing |= {"pause": self._pause, "resume": self._resume, "why": self._why}
         self.opened.callback(self.source.close)
         # What is said of the end comes after all else has ended.
         self.opened.push_async_callback(self.host.stop)
         self._stop, self._woken, self._loop = threading.Event(), asyncio.Event(), asyncio.get_running_loop()
         self.proxy: SourceProxy | None = None
-        self.lines: LineInput | None = None
-        how = self.deployed.agreed.inputs[self.name]
-        if how.startswith(LINES):
+        self.listening: LineInput | HttpInput | None = None
+        if self.intake.listens:
             # Here, so that an address that is taken is said before anything begins.
-            self.lines = LineInput(self.source, endpoint(how.removeprefix(LINES)), wall_clock, self._wake)
-            self.opened.callback(self.lines.stop)
+            self.listening = self._listening()
+            self.opened.callback(self.listening.stop)
+
+    def _listening(self) -> LineInput | HttpInput:
+        if self.intake.way is Way.HTTP:
+            return HttpInput(self.source, self.intake.endpoint, wall_clock, self._wake)
+        form = self.intake.format or Format.JSON
+        return LineInput(self.source, self.intake.endpoint, wall_clock, self._wake, form)
+
+    def _feed(self) -> Feed:
+        """What brings rows by itself, from where the log ends."""
+        where = Path(self.intake.where)
+        match self.intake.way:
+            case Way.FOLDER:
+                return Feed(self.name, FolderInput(self.source, where, wall_clock, self._note).run)
+            case Way.TAIL:
+                form = self.intake.format or Format.JSON
+                return Feed(self.name, TailInput(self.source, where, form, wall_clock, self._note).run)
+            case _:
+                return make_feed(self.source, self.intake.spec(self.name), wall_clock)
+
+    def _note(self, detail: str) -> None:
+        self.events.note("input", stream=self.name, detail=detail)
+        _log.warning("%s: %s", self.name, detail)
 
     async def begin(self) -> None:
         deployed, assembly = self.deployed, self.deployed.assembly
@@ -56,11 +83,10 @@ class SourceProcess(Process):
         self.host.shown.append(self.proxy.shown)
         started = await asyncio.to_thread(self.proxy.started)
         self.host.start(self.core, assembly.source(self.name, deployed.layout), started, self.proxy)
-        if self.lines is not None:
-            self.lines.start()
+        if self.listening is not None:
+            self.listening.start()
         else:
-            feed = make_feed(self.source, deployed.agreed.inputs[self.name], wall_clock)
-            threading.Thread(target=self._run_feed, args=(feed,), name="feed", daemon=True).start()
+            threading.Thread(target=self._run_feed, args=(self._feed(),), name="feed", daemon=True).start()
         self.in_the_background(self._tick(self.proxy, bucket / 1e6 / _TICKS))
         self.opened.callback(self._stop.set)
 
@@ -80,8 +106,11 @@ class SourceProcess(Process):
                     _log.error("%s cannot log, and waits: %s", self.name, error)
                     if self._stop.wait(1):
                         return None
-                    feed = make_feed(self.source, self.deployed.agreed.inputs[self.name], wall_clock)
+                    feed = self._feed()
         except AuroralError as error:
+            if self._stop.is_set():
+                # What came as it ended comes again in the next life.
+                return None
             # What came before it is logged, and nothing behind it is: to the others this input has failed.
             self.events.note("input failed", stream=self.name, detail=str(error))
             _log.error("%s", error)
@@ -104,7 +133,7 @@ class SourceProcess(Process):
         found["ledger"] = {row.reason: row.count for row in state.ledger.rows()}
         if self.proxy is not None:
             found |= {"closed": self.proxy.closed, "paused": not self.source.room.is_set(), "silent": self.proxy.silent}
-            found["lines"] = None if self.lines is None else str(self.lines.endpoint)
+            found |= {"takes": self.intake.words, "lines": self.intake.where if self.intake.listens else None}
         return found
 
     def _begun(self) -> SourceProxy:

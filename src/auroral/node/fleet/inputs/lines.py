@@ -1,0 +1,91 @@
+"""Rows that come as lines over TCP: JSON, or CSV with a header as the first line of each connection.
+
+Each batch of lines is logged durably and then answered with one line, `{"rows": N}`: so many rows of the input are behind it, refused ones
+included. Where rows of the batch were left out, `left_out` counts them by reason. Who is cut off asks by connecting again: the first line
+that comes is `{"rows": N}`, with all that had reached the source by then, and says how many rows to leave out. A sender that does not care
+(`nc`) need not read the answers. What cannot be taken ends the connection with `{"error": TEXT}`, and `"retry": true` where the same rows
+may be taken later.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from auroral.edge.batches import InputError
+from auroral.edge.csvfiles import csv_batches
+from auroral.edge.intake import Format
+from auroral.edge.jsonfiles import json_batches
+from auroral.edge.textfiles import Line
+from auroral.edge.textfiles import Source as Text
+from auroral.model.deployment import Endpoint
+from auroral.model.errors import AuroralError
+from auroral.node.fleet.inputs.guests import Guest, Guests
+from auroral.node.fleet.inputs.taking import Clock, error_said, said_of, take
+from auroral.node.source import Source
+
+_log = logging.getLogger(__name__)
+MOST_LINE = 1 << 20
+MOST_SENDERS = 64
+READERS = {Format.JSON: json_batches, Format.CSV: csv_batches}
+_AT_ONCE = 1 << 18
+_FULL = f"{MOST_SENDERS} senders are connected\n    allowed: {MOST_SENDERS} at a time\n    next: let others end first"
+
+
+class LineInput:
+    """`woken` is called after each batch."""
+
+    def __init__(
+        self,
+        source: Source,
+        listen: Endpoint,
+        clock: Clock,
+        woken: Callable[[], None],
+        form: Format = Format.JSON,
+    ):
+        self.source, self.clock, self.woken, self.form = source, clock, woken, form
+        full = _line({"error": _FULL, "retry": True})
+        self.guests = Guests(source.input.stream, listen, MOST_SENDERS, self._serve, full)
+        self.start, self.stop, self.endpoint = self.guests.start, self.guests.stop, self.guests.endpoint
+
+    def _serve(self, guest: Guest) -> None:
+        try:
+            self.guests.wait_for_older(guest)
+            guest.say(_line({"rows": self.source.state.rows_read}))
+            text = Text(guest.peer, self.source.input.schema, self.source.input.any_case, live=True)
+            for batch in READERS[self.form](_lines(guest), text, 0):
+                taken = take(self.source, batch, self.clock)
+                self.woken()
+                guest.say(_line(said_of(taken, batch)))
+        except _Ended:
+            pass
+        except (OSError, AuroralError) as error:
+            # Nothing of the batch was taken: who sent it is told, and may send it again.
+            _log.warning("lines from %s for %r end: %s", guest.peer, self.source.input.stream, error)
+            guest.part(_line(error_said(error)))
+
+
+class _Ended(Exception):
+    """The connection has ended. What has come of a row that is not whole is none: its sender was cut off."""
+
+
+def _lines(guest: Guest) -> Iterator[list[Line]]:
+    """Whole lines, as many as have come."""
+    rest, number = b"", 0
+    while data := guest.read(_AT_ONCE):
+        *whole, rest = (rest + data).split(b"\n")
+        if len(rest) > MOST_LINE:
+            raise InputError(
+                f"a line of more than {MOST_LINE} bytes\n    allowed: one row a line, each of them shorter\n"
+                "    next: end each row with a line feed; leave out what makes it so long"
+            )
+        if whole:
+            yield [(number + i, line + b"\n") for i, line in enumerate(whole, 1)]
+            number += len(whole)
+    raise _Ended
+
+
+def _line(said: dict[str, Any]) -> bytes:
+    return json.dumps(said).encode() + b"\n"

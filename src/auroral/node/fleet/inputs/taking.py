@@ -1,0 +1,36 @@
+"""Rows that somebody sends: they are logged, and what became of them is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from auroral.edge.batches import Batch
+from auroral.edge.durable import StorageError
+from auroral.model.errors import AuroralError
+from auroral.node.source import RunStopped, Source, Taken
+
+Clock = Callable[[], int]
+
+
+def take(source: Source, batch: Batch, clock: Clock) -> Taken:
+    return source.take_in(batch.rows, clock(), batch.refused)
+
+
+def said_of(taken: Taken, batch: Batch) -> dict[str, Any]:
+    """So many rows of the input are logged; and of these rows, if any were left out, why, with the first that could not be read."""
+    said: dict[str, Any] = {"rows": taken.rows_read}
+    if taken.left_out:
+        said["left_out"] = {reason.value: count for reason, count in taken.left_out.items()}
+    if batch.refused:
+        said["first"] = str(batch.refused[0])
+    return said
+
+
+def passes(error: Exception) -> bool:
+    """Whether the same rows may well be taken a little later."""
+    return isinstance(error, StorageError | RunStopped)
+
+
+def error_said(error: AuroralError | OSError) -> dict[str, Any]:
+    return {"error": str(error), "retry": True} if passes(error) else {"error": str(error)}
