@@ -83,3 +83,10 @@ def client(fleet: Fleet) -> dict[str, Any]:
 
 def frontier(fleet: Fleet) -> int:
     return int(client(fleet)["streams"].get("sums", {}).get("frontier", 0))
+
+
+def all_is_stable(fleet: Fleet) -> None:
+    """All that is closed by now: buckets go on being closed."""
+    status = fleet.status()
+    closed = min((status[name] or {})["closed"] for name in ("east", "west"))
+    until(lambda: frontier(fleet) >= closed)

@@ -14,7 +14,7 @@ from auroral.node.fleet.deployed import Deployed
 from auroral.node.fleet.processes import Fleet
 from auroral.node.storeddiagram import load_diagram
 from auroral.node.verify import verify_folder
-from fleet.deployments import Feeds, client, frontier, until
+from fleet.deployments import Feeds, all_is_stable, client, frontier, until
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -88,7 +88,7 @@ def test_the_boxes_of_a_query_are_changed(folder: Path, spark: Any, capsys: pyte
         fleet_in(folder).up(lambda _: None)
         goes_on(folder)
     fleet = fleet_in(folder)
-    until(lambda: frontier(fleet) >= min((fleet.status()[name] or {})["closed"] for name in ("east", "west")))
+    all_is_stable(fleet)
     assert client(fleet)["streams"]["sums"].get("missed", 0) == 0
     assert main(["catalog", *where]) == 0
     assert "changed  n: version 2" in capsys.readouterr().out

@@ -14,7 +14,7 @@ from auroral.node.fleet.deployed import Deployed
 from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet
 from auroral.node.verify import verify_folder
-from fleet.deployments import Feeds, client, frontier, until, watch
+from fleet.deployments import Feeds, all_is_stable, client, frontier, until, watch
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -79,7 +79,7 @@ def test_a_query_moves_to_new_nodes(folder: Path, spark: Any, capsys: pytest.Cap
         assert "move begins  n: n@na, n@nb to n@nc, n@nb" in told and "move ends  n: n@nc, n@na" in told
     fleet = fleet_in(folder)
     fleet.up(lambda _: None)
-    until(lambda: frontier(fleet) >= min((fleet.status()[name] or {})["closed"] for name in ("east", "west")))
+    all_is_stable(fleet)
     assert client(fleet)["streams"]["sums"].get("missed", 0) == 0
     fleet.down(lambda _: None)
     report = verify_folder(spark, folder)
@@ -98,7 +98,7 @@ def test_whoever_is_killed_in_the_middle(folder: Path, spark: Any) -> None:
             until(lambda comes=comes: members(folder) == [f"n@{comes}", "n@nb"])
             goes_on(folder)
     fleet = fleet_in(folder)
-    until(lambda: frontier(fleet) >= min((fleet.status()[name] or {})["closed"] for name in ("east", "west")))
+    all_is_stable(fleet)
     assert client(fleet)["streams"]["sums"].get("missed", 0) == 0
     fleet.down(lambda _: None)
     report = verify_folder(spark, folder)
