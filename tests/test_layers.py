@@ -12,7 +12,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "src" / "auroral"
 
 CORES = {"model", "dpc", "load", "wan"}
-ALL = CORES | {"reference", "engine", "wire", "edge", "node", "sim", "ui"}
+ALL = CORES | {"reference", "engine", "wire", "edge", "client", "node", "sim", "ui"}
 MAY_IMPORT = {
     "model": set(),
     "reference": {"model"},
@@ -22,12 +22,13 @@ MAY_IMPORT = {
     "wan": {"model"},
     "wire": {"model", "dpc"},
     "edge": {"model", "dpc", "wire"},
+    "client": {"model", "dpc", "wire", "edge"},
     "node": CORES | {"engine", "wire", "edge"},
     "sim": CORES | {"reference"},
     "ui": ALL | {"cli", "app", "demo"},
 }
 # The public API, and the programs on top of it, are no layer: they put the parts together.
-PUTS_TOGETHER = {"__init__", "__main__", "app", "cli", "commands", "demo", "loading", "netmon"}
+PUTS_TOGETHER = {"__init__", "__main__", "app", "cli", "commands", "demo", "installed", "loading", "netmon"}
 
 
 def modules() -> list[Path]:
@@ -94,7 +95,8 @@ def test_module_keeps_the_rules(module: Path) -> None:
 def test_every_imported_package_is_declared() -> None:
     with open(PACKAGE.parents[1] / "pyproject.toml", "rb") as file:
         project = tomllib.load(file)["project"]
-    requirements = [*project["dependencies"], *project["optional-dependencies"]["plots"]]
+    extras = project["optional-dependencies"]
+    requirements = [*project["dependencies"], *(r for name in extras if name != "dev" for r in extras[name])]
     declared = {re.split(r"\W", requirement)[0] for requirement in requirements}
     imported = {name.split(".")[0] for module in modules() for _, name in imported_names(ast.parse(module.read_text()))}
     # py4j is pyspark's own bridge to the JVM: its version is pyspark's choice.
@@ -111,6 +113,8 @@ def test_every_imported_package_is_declared() -> None:
         ("reference/join.py", "from auroral.engine.sums import total", "reference imports"),
         ("wire/codec.py", "from auroral.node import loop", "wire imports"),
         ("edge/files.py", "from pyspark.sql import SparkSession", "only engine"),
+        ("client/connecting.py", "from auroral.node.fleet import control", "client imports"),
+        ("client/connecting.py", "import pyspark", "only engine"),
         ("engine/evaluate.py", "from ..model import schema", "relative import"),
     ],
 )

@@ -84,9 +84,14 @@ def _lines(found: dict[str, Any], now: int, bucket: float) -> list[tuple[str, st
                     str(one.get("tentative_now") or ""),
                 )
                 for stream, one in found["streams"].items()
-            ]
+            ] + [_sink(one, bucket) for one in found["sinks"]]
         case _:
             return []
+
+
+def _sink(one: dict[str, Any], bucket: float) -> tuple[str, str, str, str, str]:
+    state = "up" if one["failing"] is None else f"failing: {one['failing'].splitlines()[0][:60]}"
+    return (f"{one['stream']} to {one['sink']}", state, "", f"{one['behind'] * bucket:.1f} s", "")
 
 
 def _summary(status: dict[str, dict[str, Any] | None], bound: float) -> str:

@@ -45,6 +45,21 @@ def configure(parser: ArgumentParser) -> None:
         metavar="STREAM=HOW",
         help="a file, PATH or PATH@SPEED, or tcp:HOST:PORT for lines of JSON; left out, lines at a free port",
     )
+    parser.add_argument(
+        "--output",
+        type=parse_output,
+        action="append",
+        default=[],
+        metavar="STREAM=SINK",
+        help="where else an output goes: *.parquet (a folder), *.csv, *.jsonl, sqlite:FILE#TABLE or postgresql://HOST/DATABASE#TABLE; "
+        "may be repeated",
+    )
+    parser.add_argument("--stable-only", action="store_true", help="tables of --output get no tentative rows")
+    parser.add_argument(
+        "--serve",
+        metavar="HOST:PORT",
+        help="where programs read the outputs (auroral.client); left out, a free port of this machine",
+    )
     parser.add_argument("--replicas", type=int, default=2, metavar="N", help="nodes, where no DEPLOY is given (2)")
     parser.add_argument(
         "--bound",
@@ -58,6 +73,11 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    if args.diagram is None and (args.output or args.serve or args.stable_only):
+        raise WrongUse(
+            "--output, --stable-only and --serve are for a new deployment\n"
+            f"    next: leave them out to go on with {args.folder}; or begin a new one with --diagram FILE"
+        )
     fleet = fleet_of(args) if args.diagram is None else Fleet(_new(args))
 
     def progress(text: str) -> None:
@@ -68,11 +88,15 @@ def run(args: Namespace) -> int:
     status = fleet.status()
     lines = {name: found["lines"] for name, found in status.items() if found and found.get("lines")}
     if args.json:
-        say_json({"folder": str(fleet.deployed.folder), "processes": list(status), "lines": lines})
+        serves = fleet.deployed.agreed.serve
+        say_json({"folder": str(fleet.deployed.folder), "processes": list(status), "lines": lines, "serves": serves})
         return FINE
     say(f"running in {fleet.deployed.folder}: {', '.join(status)}")
     for name, where in lines.items():
         say(f"  {name} takes lines of JSON at {where}")
+    say(
+        f"  outputs can be read at {fleet.deployed.agreed.serve}, or from Python: auroral.client.connect({args.folder!r})"
+    )
     say(f"watch it: auroral status --folder {args.folder}; end it: auroral down --folder {args.folder}")
     return FINE
 
@@ -100,4 +124,7 @@ def _new(args: Namespace) -> Deployed:
         replicas=args.replicas,
         inputs=dict(args.input),
         master=args.master or DEFAULT_MASTER,
+        outputs=args.output,
+        stable_only=args.stable_only,
+        serve=args.serve,
     )

@@ -4,6 +4,7 @@
 |---|---|
 | `deployment.json` | bound, times, the first bucket, and where each process is reached |
 | `deployment.xml` | which node runs which query, as it was given |
+| `token` | what applications that read the outputs must know; for its owner alone |
 | `nodes/NODE/CORE/` | what a replica keeps |
 | `processes/NAME.json` | of each process that lives: its number, and how it is asked; for its owner alone |
 | `logs/NAME.log`, `events/NAME.jsonl` | what each process said, and what happened to it |
@@ -14,7 +15,7 @@ The rest is as in every run folder (see `runfolder`): source logs, and the outpu
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from auroral.model.errors import AuroralError
 from auroral.model.xml import read_deployment
 from auroral.node.fleet.control import known
 
-FORMAT = 1
+FORMAT = 2
 SPARK = "spark"
 """The process that has the Spark of the nodes on this machine."""
 
@@ -51,11 +52,17 @@ class Agreed:
     """Of all that is computed, where no deployment was given."""
     endpoints: Mapping[str, str]
     """Where nodes and sources are reached by one another."""
+    serve: str
+    """Where applications read the outputs."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """How rows come to sources: a path with its speed, or the address at which lines are taken in."""
     master: str = "local[2]"
     origin: int | None = None
     """The first bucket of what was recorded, where inputs are files with times of their own; otherwise a deployment begins with the present."""
+    outputs: Sequence[tuple[str, str]] = ()
+    """Streams, and where else their rows go."""
+    stable_only: bool = False
+    """Whether nothing tentative goes there."""
     format: int = FORMAT
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from auroral.dpc.assembly import CLIENT
 from auroral.dpc.fragments import Fragments, cut
 from auroral.dpc.settings import Settings
+from auroral.edge.deliverysinks import Place, check_table, place_of
 from auroral.model.checking import Checked
-from auroral.model.deployment import LOCAL_HOST
+from auroral.model.deployment import ENDPOINTS, LOCAL_HOST, endpoint
+from auroral.model.errors import unknown_name
 from auroral.model.xml import read_deployment
+from auroral.node.committing import check_new
 from auroral.node.feeds import check_input, first_stime
 from auroral.node.fleet.deployed import SPARK, Agreed, Deployed, DeploymentError
 from auroral.node.fleet.processes import free_ports
@@ -30,9 +33,13 @@ def prepare(
     replicas: int = 2,
     inputs: Mapping[str, str] | None = None,
     master: str = "local[2]",
+    outputs: Sequence[tuple[str, str]] = (),
+    stable_only: bool = False,
+    serve: str | None = None,
 ) -> Deployed:
     """`deployment` is the text of its file; without one, all queries run on so many nodes of this machine. `inputs` say how rows come in:
-    a path with its speed, or tcp:HOST:PORT for lines; an input that is not named takes lines at a free port.
+    a path with its speed, or tcp:HOST:PORT for lines; an input that is not named takes lines at a free port. `outputs` say of streams where
+    else their rows go, with or without what is tentative; applications read them at `serve`, or at a free port.
 
     The first output with the lowest availability sets the bound, unless it is given.
     """
@@ -42,15 +49,29 @@ def prepare(
     _names_must_differ(fragments)
     _only_outputs(checked, fragments)
     _inputs_must_be(checked, fragments, given)
+    sinks = _sinks(checked, outputs)
     chosen = _bound(checked, fragments, bound)
     places = [*fragments.sources, *(() if fragments.endpoints else _nodes(fragments))]
     unfed = [stream for stream in fragments.sources if stream not in given]
-    free = (f"{LOCAL_HOST}:{port}" for port in free_ports(len(places) + len(unfed)))
+    free = (f"{LOCAL_HOST}:{port}" for port in free_ports(len(places) + len(unfed) + 1))
     endpoints = {name: str(where) for name, where in fragments.endpoints.items()}
     endpoints |= {name: next(free) for name in places}
     given |= {stream: LINES + next(free) for stream in unfed}
     origin = _origin(checked, fragments, given)
-    agreed = Agreed(chosen, _ping_every(checked), None, replicas, endpoints, given, master, origin)
+    served = next(free) if serve is None else _address(serve)
+    agreed = Agreed(
+        chosen,
+        _ping_every(checked),
+        None,
+        replicas,
+        endpoints,
+        served,
+        given,
+        master,
+        origin,
+        outputs=sinks,
+        stable_only=stable_only,
+    )
     # With outputs of its own only: what the client is given stable.
     with RunFolder.claim(folder, checked, given, {}, flush=False) as made:
         if made.resumed:
@@ -59,6 +80,33 @@ def prepare(
                 f"    next: to go on with a deployment, auroral up --folder {folder} alone; or choose another folder"
             )
         return Deployed.create(folder, checked, agreed, deployment)
+
+
+def _sinks(checked: Checked, outputs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """With absolute paths: a process that is started again may be so from another folder."""
+    known = [output.stream for output in checked.diagram.outputs]
+    places: dict[Place, str] = {}
+    for stream, text in outputs:
+        if stream not in known:
+            raise DeploymentError(str(unknown_name("output stream", stream, known)))
+        place = place_of(stream, text)
+        if place in places:
+            raise DeploymentError(f"{place} is given twice as an output\n    next: give each output its own")
+        places[place] = stream
+        if place.kind == "file":
+            check_new([place.where])
+        else:
+            check_table(place, checked.streams[stream].schema)
+    return [(stream, str(place)) for place, stream in places.items()]
+
+
+def _address(serve: str) -> str:
+    try:
+        return str(endpoint(serve))
+    except ValueError as error:
+        raise DeploymentError(
+            f"outputs cannot be served there: {error}\n    allowed: {ENDPOINTS}\n    next: write for example --serve :15500"
+        ) from error
 
 
 def _nodes(fragments: Fragments) -> list[str]:
