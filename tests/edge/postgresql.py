@@ -19,10 +19,12 @@ _ACCOUNT = "postgres"
 
 
 class Server:
-    """Skips the test where there is none. It does not run as root: then it is run as `postgres`."""
+    """Skips the test where there can be none. It does not run as root: then it is run as `postgres`."""
 
     def __init__(self) -> None:
-        self.programs = _programs()
+        if (missing := why_not()) is not None:
+            pytest.skip(missing)
+        self.programs = _initdb()[-1].parent
         self.folder = Path(tempfile.mkdtemp(prefix="auroral-postgresql-", dir="/tmp"))
         self.port = free_ports(1)[0]
         if os.geteuid() == 0:
@@ -57,14 +59,19 @@ class Server:
         assert done.returncode == 0, done.stderr.decode()
 
 
-def _programs() -> Path:
-    found = [path for path in glob("/usr/lib/postgresql/*/bin/initdb") if os.access(path, os.X_OK)]
-    found += [path for path in [shutil.which("initdb")] if path]
-    if not found:
-        pytest.skip("there is no PostgreSQL server here; next: apt-get install postgresql")
+def why_not() -> str | None:
+    """Why no server can be started here."""
+    if not _initdb():
+        return "there is no PostgreSQL server here; next: apt-get install postgresql"
     if os.geteuid() == 0:
         try:
             pwd.getpwnam(_ACCOUNT)
         except KeyError:
-            pytest.skip(f"PostgreSQL does not run as root, and there is no account {_ACCOUNT!r}")
-    return Path(found[-1]).resolve().parent
+            return f"PostgreSQL does not run as root, and there is no account {_ACCOUNT!r}"
+    return None
+
+
+def _initdb() -> list[Path]:
+    """Debian does not put it where programs are looked for."""
+    found = [*glob("/usr/lib/postgresql/*/bin/initdb"), *filter(None, [shutil.which("initdb")])]
+    return [Path(path).resolve() for path in found]
