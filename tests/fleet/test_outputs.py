@@ -193,7 +193,7 @@ def test_a_server_away_is_shown_and_loses_nothing(
     try:
         until(lambda: client(running)["sinks"][2]["failing"])
         assert main(["status", "--folder", folder]) == 0
-        assert "failing: postgresql://" in capsys.readouterr().out
+        assert "fails, and is tried again: postgresql://" in capsys.readouterr().out
         before = frontier(running)
         until(lambda: frontier(running) > before + 3)
         sqlite, parquet, away = client(running)["sinks"]

@@ -14,7 +14,7 @@ from auroral.client.events import Confirmed, Corrected, Event, Gap, Stable, Tent
 from auroral.client.link import AWAY, REFUSED, Link, Waiting, refused
 from auroral.client.tupling import Tupling
 from auroral.dpc.tuples import Tuple
-from auroral.wire.outputs import Asked, Kind, Told
+from auroral.wire.outputs import MOST_SHOWN, Asked, Kind, Told
 
 _STABLE: dict[Kind, type[Stable]] = {
     Kind.STABLE: Stable,
@@ -91,7 +91,9 @@ class Subscription:
     def _told(self, waiting: Waiting) -> Iterator[Event]:
         """Over one connection, until it breaks, or all is told."""
         since = self._since if self.position is None else self.position
-        asked = Asked(self.stream, since, self.tentative, self._follow, self._shown)
+        # Of more than anybody may say, the newest: the others are told as if they had not been shown.
+        shown = dict(sorted(self._shown.items())[-MOST_SHOWN:])
+        asked = Asked(self.stream, since, self.tentative, self._follow, shown)
         dropped = self.dropped
         self._reader = self._link.flight.do_get(fl.Ticket(asked.to_bytes()), self._link.options())
         self.schema, batches = self._reader.schema, list[pa.RecordBatch]()

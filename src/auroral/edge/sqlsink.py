@@ -76,7 +76,7 @@ class SqlSink(ABC):
                 if self._found() and self._query(f"SELECT 1 FROM {self._quoted} LIMIT 1"):
                     raise self._foreign("has rows already")
         except self.failures as error:
-            raise self._failed(error) from error
+            raise self._failed(error, "mend what is wrong there, or name another place") from error
         finally:
             self.close()
 
@@ -154,9 +154,9 @@ class SqlSink(ABC):
             f"    next: name another table; or drop this one, and delete its line in {POSITIONS}"
         )
 
-    def _failed(self, error: Exception) -> OutputError:
-        said = (str(error) or type(error).__name__).strip()[:400]
-        return OutputError(f"{self.where}: {said}\n    next: it is tried again; mend what is wrong there")
+    def _failed(self, error: Exception, next_step: str = "mend what is wrong there; it is tried again") -> OutputError:
+        said = " ".join((str(error) or type(error).__name__).split())[:400]
+        return OutputError(f"{self.where}: {said}\n    next: {next_step}")
 
     @property
     def _last_name(self) -> str:

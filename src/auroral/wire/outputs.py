@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from auroral.wire.errors import WireError
 from auroral.wire.fields import flag, number, one_of, text, wrong
-from auroral.wire.limits import MOST_ENTRIES
 
 VERSION = 1
 TOKEN_HEADER = "authorization"
@@ -23,6 +22,8 @@ OUTPUTS = "outputs"
 """The action that tells which outputs there are."""
 BEAT = 1.0
 """Seconds. Who reads hears something that often, so that either side notices when the other is gone."""
+MOST_SHOWN = 65_536
+"""Tentative buckets that a ticket may name: hours of a failure."""
 _MOST_BATCH = 65_536
 _MOST_STIME = 2**62
 
@@ -82,8 +83,8 @@ class Asked:
         said = _object(data, "ticket")
         since = said.get("since")
         shown = said.get("shown", [])
-        if type(shown) is not list or len(shown) > MOST_ENTRIES:
-            raise wrong(shown, "ticket, shown", f"a list of at most {MOST_ENTRIES} pairs of a stime and a digest")
+        if type(shown) is not list or len(shown) > MOST_SHOWN:
+            raise wrong(shown, "ticket, shown", f"a list of at most {MOST_SHOWN} pairs of a stime and a digest")
         return Asked(
             text(said.get("stream"), "ticket, stream"),
             None if since is None else _stime(since, "ticket, since"),

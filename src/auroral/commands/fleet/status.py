@@ -90,7 +90,7 @@ def _lines(found: dict[str, Any], now: int, bucket: float) -> list[tuple[str, st
 
 
 def _sink(one: dict[str, Any], bucket: float) -> tuple[str, str, str, str, str]:
-    state = "up" if one["failing"] is None else f"failing: {one['failing'].splitlines()[0][:60]}"
+    state = "up" if one["failing"] is None else "failing"
     return (f"{one['stream']} to {one['sink']}", state, "", f"{one['behind'] * bucket:.1f} s", "")
 
 
@@ -100,7 +100,9 @@ def _summary(status: dict[str, dict[str, Any] | None], bound: float) -> str:
         return ""
     delays = [one.get("delay_new", 0.0) for one in client["streams"].values()]
     counts = client["counts"]
-    return (
+    failing = [one for one in client["sinks"] if one["failing"] is not None]
+    told = "".join(f"\n  {one['sink']} fails, and is tried again: {one['failing'].splitlines()[0]}" for one in failing)
+    return told + (
         f"\n  Delay_new at most {max(delays, default=0.0):.2f} s, X = {bound:g} s; buckets: {counts['stable']} stable at once, "
         f"{counts['tentative']} tentative, {counts['confirmed']} confirmed, {counts['corrected']} corrected"
     )
