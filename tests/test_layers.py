@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "ui": ALL | {"cli", "app", "demo"},
 }
 # The public API, and the programs on top of it, are no layer: they put the parts together.
-PUTS_TOGETHER = {"__init__", "__main__", "app", "cli", "commands", "demo", "loading", "netmon"}
+PUTS_TOGETHER = {"__init__", "__main__", "app", "cli", "commands", "demo", "installed", "loading", "netmon"}
 
 
 def modules() -> list[Path]:
@@ -96,7 +96,8 @@ def test_module_keeps_the_rules(module: Path) -> None:
 def test_every_imported_package_is_declared() -> None:
     with open(PACKAGE.parents[1] / "pyproject.toml", "rb") as file:
         project = tomllib.load(file)["project"]
-    requirements = [*project["dependencies"], *project["optional-dependencies"]["plots"]]
+    extras = project["optional-dependencies"]
+    requirements = [*project["dependencies"], *(r for name in extras if name != "dev" for r in extras[name])]
     declared = {re.split(r"\W", requirement)[0] for requirement in requirements}
     imported = {name.split(".")[0] for module in modules() for _, name in imported_names(ast.parse(module.read_text()))}
     # py4j is pyspark's own bridge to the JVM: its version is pyspark's choice.
@@ -115,6 +116,8 @@ def test_every_imported_package_is_declared() -> None:
         ("edge/files.py", "from pyspark.sql import SparkSession", "only engine"),
         ("client/sender.py", "from auroral.node.source import Source", "client imports"),
         ("client/sender.py", "import pyspark", "only engine"),
+        ("client/connecting.py", "from auroral.node.fleet import control", "client imports"),
+        ("client/connecting.py", "import pyspark", "only engine"),
         ("engine/evaluate.py", "from ..model import schema", "relative import"),
     ],
 )

@@ -1,7 +1,8 @@
 """Auroral: a stream processor on Apache Spark that answers in time and corrects what it answered too early.
 
 What is imported here describes diagrams and needs neither Spark nor Java. `run`, `batch`, `verify` and
-`prune` are loaded when they are first used; all but the last bring Spark in.
+`prune` are loaded when they are first used; all but the last bring Spark in. `auroral.client` reads the outputs of a
+deployment, and needs as little.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from auroral.installed import need_all
 from auroral.loading import LoadWarning, load
 from auroral.model.aggregates import UserAggregate, aggregate_function, register_aggregate
 from auroral.model.builder import DiagramBuilder, as_diagram, check, diagram
@@ -62,6 +64,7 @@ _LAZY = dict.fromkeys(["run", "batch", "verify", "prune"], "auroral.app")
 
 def __getattr__(name: str) -> object:
     if name in _LAZY:
+        need_all(f"auroral.{name}")
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -96,15 +96,19 @@ class OutputLog:
     def parts(self) -> int:
         return len(self._highs)
 
-    def ranges(self, low: int | None) -> Iterator[tuple[int, pa.Table]]:
-        """From `low` up to the frontier in pieces: the end of each, and its rows."""
-        assert self._frontier is not None
-        for begin, end in zip(self._lows, self._highs, strict=False):
-            if low is None or end > low:
-                yield end, self.read(begin if low is None else max(low, begin), end)
-                low = end
-        if low is None or low < self._frontier:
-            yield self._frontier, output_schema(self.schema).empty_table()
+    def ranges(self, low: int | None, high: int | None = None) -> Iterator[tuple[int, pa.Table]]:
+        """From `low` up to `high`, or to the frontier, in pieces: the end of each, and its rows."""
+        # Asked once: what is appended meanwhile is left for the next time.
+        until = self._frontier if high is None else high
+        assert until is not None
+        for number in range(0 if low is None else bisect_right(self._highs, low), len(self._highs)):
+            begin, end = self._lows[number], min(self._highs[number], until)
+            if begin >= until:
+                break
+            yield end, self.read(begin if low is None else max(low, begin), end)
+            low = end
+        if low is None or low < until:
+            yield until, output_schema(self.schema).empty_table()
 
     def close(self) -> None:
         if self._sink is not None:

@@ -84,7 +84,7 @@ def _lines(found: dict[str, Any], now: int, bucket: float) -> list[tuple[str, st
                     str(one.get("tentative_now") or ""),
                 )
                 for stream, one in found["streams"].items()
-            ]
+            ] + [_sink(one, bucket) for one in found["sinks"]]
         case "catalog" if found.get("moving"):
             return [("", f"moves {found['moving']}", "", "", "")]
         case _:
@@ -100,13 +100,20 @@ def _left_out(status: dict[str, dict[str, Any] | None]) -> str:
     )
 
 
+def _sink(one: dict[str, Any], bucket: float) -> tuple[str, str, str, str, str]:
+    state = "up" if one["failing"] is None else "failing"
+    return (f"{one['stream']} to {one['sink']}", state, "", f"{one['behind'] * bucket:.1f} s", "")
+
+
 def _summary(status: dict[str, dict[str, Any] | None], bound: float) -> str:
     client = next((found for found in status.values() if found and found.get("kind") == "client"), None)
     if client is None:
         return ""
     delays = [one.get("delay_new", 0.0) for one in client["streams"].values()]
     counts = client["counts"]
-    return (
+    failing = [one for one in client["sinks"] if one["failing"] is not None]
+    told = "".join(f"\n  {one['sink']} fails, and is tried again: {one['failing'].splitlines()[0]}" for one in failing)
+    return told + (
         f"\n  Delay_new at most {max(delays, default=0.0):.2f} s, X = {bound:g} s; buckets: {counts['stable']} stable at once, "
         f"{counts['tentative']} tentative, {counts['confirmed']} confirmed, {counts['corrected']} corrected"
     )

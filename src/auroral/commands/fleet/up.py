@@ -48,6 +48,21 @@ def configure(parser: ArgumentParser) -> None:
         help="how rows come in: tcp:HOST:PORT or tcp+csv:HOST:PORT, http:HOST:PORT, tail:FILE, FOLDER/, or what was recorded, PATH or "
         "PATH@SPEED; left out, lines of JSON at a free port",
     )
+    parser.add_argument(
+        "--output",
+        type=parse_output,
+        action="append",
+        default=[],
+        metavar="STREAM=SINK",
+        help="where else an output goes: *.parquet (a folder), *.csv, *.jsonl, sqlite:FILE#TABLE or postgresql://HOST/DATABASE#TABLE; "
+        "may be repeated",
+    )
+    parser.add_argument("--stable-only", action="store_true", help="tables of --output get no tentative rows")
+    parser.add_argument(
+        "--serve",
+        metavar="HOST:PORT",
+        help="where programs read the outputs (auroral.client); left out, a free port of this machine",
+    )
     parser.add_argument("--replicas", type=int, default=2, metavar="N", help="nodes, where no DEPLOY is given (2)")
     parser.add_argument(
         "--bound",
@@ -67,6 +82,11 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    if args.diagram is None and (args.output or args.serve or args.stable_only):
+        raise WrongUse(
+            "--output, --stable-only and --serve are for a new deployment\n"
+            f"    next: leave them out to go on with {args.folder}; or begin a new one with --diagram FILE"
+        )
     fleet = fleet_of(args) if args.diagram is None else Fleet(_new(args))
 
     def progress(text: str) -> None:
@@ -79,11 +99,15 @@ def run(args: Namespace) -> int:
     sources = {name: found for name, found in status.items() if found and found.get("takes")}
     if args.json:
         lines = {name: found["lines"] for name, found in sources.items() if found["lines"]}
-        say_json({"folder": str(fleet.deployed.folder), "processes": list(status), "lines": lines})
+        serves = fleet.deployed.agreed.serve
+        say_json({"folder": str(fleet.deployed.folder), "processes": list(status), "lines": lines, "serves": serves})
         return FINE
     say(f"running in {fleet.deployed.folder}: {', '.join(status)}")
     for name, found in sources.items():
         say(f"  {name} takes {found['takes']}")
+    say(
+        f"  outputs can be read at {fleet.deployed.agreed.serve}, or from Python: auroral.client.connect({args.folder!r})"
+    )
     say(f"watch it: auroral status --folder {args.folder}; end it: auroral down --folder {args.folder}")
     return FINE
 
@@ -112,6 +136,9 @@ def _new(args: Namespace) -> Deployed:
         inputs=dict(args.input),
         master=args.master or DEFAULT_MASTER,
         catalog=args.catalog,
+        outputs=args.output,
+        stable_only=args.stable_only,
+        serve=args.serve,
     )
     if Path(args.diagram).suffix.lower() == ".xml":
         keep_text(folder, file_bytes(args.diagram, (".xml",)))

@@ -6,6 +6,7 @@
 | `deployment.xml` | which node runs which query, as it was given |
 | `layout.json` | which node runs which query now, where something was moved or changed: a copy of what the catalog has |
 | `catalog.db` | the catalog, unless it is elsewhere |
+| `token` | what applications that read the outputs must know; for its owner alone |
 | `nodes/NODE/CORE/` | what a replica keeps |
 | `processes/NAME.json` | of each process that lives: its number, and how it is asked; for its owner alone |
 | `logs/NAME.log`, `events/NAME.jsonl` | what each process said, and what happened to it |
@@ -16,7 +17,7 @@ The rest is as in every run folder (see `runfolder`): source logs, and the outpu
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ from auroral.model.xml import read_deployment
 from auroral.node.fleet.control import known
 from auroral.node.store.layouts import layout_from_json
 
-FORMAT = 1
+FORMAT = 2
 SPARK = "spark"
 """The process that has the Spark of the nodes on this machine."""
 
@@ -55,6 +56,8 @@ class Agreed:
     """Of all that is computed, where no deployment was given."""
     endpoints: Mapping[str, str]
     """Where nodes and sources are reached by one another."""
+    serve: str
+    """Where applications read the outputs."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """How rows come to sources, as `edge.intake` writes it."""
     master: str = "local[2]"
@@ -64,6 +67,10 @@ class Agreed:
     """Nodes that came after it began."""
     catalog: str = ""
     """The address of the database that the catalog is in; left out, a file in the folder."""
+    outputs: Sequence[tuple[str, str]] = ()
+    """Streams, and where else their rows go."""
+    stable_only: bool = False
+    """Whether nothing tentative goes there."""
     format: int = FORMAT
 
 

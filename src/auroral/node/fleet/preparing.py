@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from auroral.dpc.assembly import CATALOG, CLIENT
 from auroral.dpc.fragments import Fragments, cut
 from auroral.dpc.settings import Settings
+from auroral.edge.deliverysinks import Place, check_table, place_of
 from auroral.edge.intake import Intake, Way, parse_intake
 from auroral.model.checking import Checked
-from auroral.model.deployment import LOCAL_HOST
+from auroral.model.deployment import ENDPOINTS, LOCAL_HOST, endpoint
+from auroral.model.errors import unknown_name
 from auroral.model.xml import read_deployment
+from auroral.node.committing import check_new
 from auroral.node.feeds import check_input, first_stime
 from auroral.node.fleet.deployed import SPARK, Agreed, Deployed, DeploymentError
 from auroral.node.fleet.processes import free_ports
@@ -33,12 +36,15 @@ def prepare(
     replicas: int = 2,
     inputs: Mapping[str, str] | None = None,
     master: str = "local[2]",
+    outputs: Sequence[tuple[str, str]] = (),
+    stable_only: bool = False,
+    serve: str | None = None,
     catalog: str = "",
 ) -> Deployed:
     """`deployment` is the text of its file; without one, all queries run on so many nodes of this machine. `inputs` say how rows come in
-    (see `edge.intake`); an input that is not named takes lines of JSON at a free port.
-
-    `catalog` is the address of a PostgreSQL database; left out, the catalog is a file in the folder.
+    (see `edge.intake`); an input that is not named takes lines of JSON at a free port. `outputs` say of streams where else their rows go,
+    with or without what is tentative; applications read them at `serve`, or at a free port. `catalog` is the address of a PostgreSQL
+    database; left out, the catalog is a file in the folder.
 
     The first output with the lowest availability sets the bound, unless it is given.
     """
@@ -47,16 +53,29 @@ def prepare(
     _names_must_differ(fragments)
     _only_outputs(checked, fragments)
     intakes = _intakes(checked, fragments, inputs or {})
+    sinks = _sinks(checked, outputs)
     chosen = _bound(checked, fragments, bound)
     # The client is told by the catalog whom to read from.
     places = [*fragments.sources, CLIENT, *(() if fragments.endpoints else _nodes(fragments))]
-    free = (f"{LOCAL_HOST}:{port}" for port in free_ports(len(places) + len(intakes)))
+    free = (f"{LOCAL_HOST}:{port}" for port in free_ports(len(places) + len(intakes) + 1))
     endpoints = {name: str(where) for name, where in fragments.endpoints.items()}
     endpoints |= {name: next(free) for name in places}
     intakes |= {s: replace(one, where=next(free)) for s, one in intakes.items() if one.listens and not one.where}
-    origin = _origin(checked, fragments, intakes)
     given = {stream: str(intake) for stream, intake in intakes.items()}
-    agreed = Agreed(chosen, _ping_every(checked), None, replicas, endpoints, given, master, origin, catalog=catalog)
+    agreed = Agreed(
+        bound=chosen,
+        ping_every=_ping_every(checked),
+        first=None,
+        replicas=replicas,
+        endpoints=endpoints,
+        serve=next(free) if serve is None else _address(serve),
+        inputs=given,
+        master=master,
+        origin=_origin(checked, fragments, intakes),
+        outputs=sinks,
+        stable_only=stable_only,
+        catalog=catalog,
+    )
     # With outputs of its own only: what the client is given stable.
     with RunFolder.claim(folder, checked, given, {}, flush=False) as made:
         if made.resumed:
@@ -65,6 +84,33 @@ def prepare(
                 f"    next: to go on with a deployment, auroral up --folder {folder} alone; or choose another folder"
             )
         return Deployed.create(folder, checked, agreed, deployment)
+
+
+def _sinks(checked: Checked, outputs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """With absolute paths: a process that is started again may be so from another folder."""
+    known = [output.stream for output in checked.diagram.outputs]
+    places: dict[Place, str] = {}
+    for stream, text in outputs:
+        if stream not in known:
+            raise DeploymentError(str(unknown_name("output stream", stream, known)))
+        place = place_of(stream, text)
+        if place in places:
+            raise DeploymentError(f"{place} is given twice as an output\n    next: give each output its own")
+        places[place] = stream
+        if place.kind == "file":
+            check_new([place.where])
+        else:
+            check_table(place, checked.streams[stream].schema)
+    return [(stream, str(place)) for place, stream in places.items()]
+
+
+def _address(serve: str) -> str:
+    try:
+        return str(endpoint(serve))
+    except ValueError as error:
+        raise DeploymentError(
+            f"outputs cannot be served there: {error}\n    allowed: {ENDPOINTS}\n    next: write for example --serve :15500"
+        ) from error
 
 
 def _nodes(fragments: Fragments) -> list[str]:

@@ -16,8 +16,12 @@ from auroral.dpc.events import Deliver, Effect, Event, Miss
 from auroral.dpc.metrics import Metrics
 from auroral.dpc.why import why
 from auroral.engine.arrowrows import as_numbers
+from auroral.model.deployment import endpoint
 from auroral.node.fleet.clientproxy import ClientStore
+from auroral.node.fleet.outputs import Outputs
 from auroral.node.fleet.process import Process
+from auroral.node.fleet.serving import OutputServer, token_of
+from auroral.node.fleet.sinking import Sinking, end_all
 from auroral.node.runfolder import RunFolder
 
 _SHOWN = 500
@@ -35,16 +39,36 @@ class ClientProcess(Process):
         self._number = 0
         self.counts = {"stable": 0, "tentative": 0, "corrected": 0, "confirmed": 0}
         self._shown_tentative: dict[tuple[str, int], int] = {}
+        self.outputs: Outputs | None = None
+        self.sinks: list[Sinking] = []
+        # Before it is ready: an address that is taken is told by whoever starts it.
+        self.server = OutputServer(endpoint(self.deployed.agreed.serve), token_of(self.deployed.folder))
+        self.opened.push_async_callback(self.server.stop)
 
     async def begin(self) -> None:
         assembly, first = self.deployed.assembly, self.deployed.first
         store = await asyncio.to_thread(ClientStore, self.run_folder, first)
         self.opened.callback(store.close)
+        self.outputs = self.server.outputs = Outputs(store.logs, store.bucket, first)
+        self.host.shown.append(self.outputs.saw)
+        self._begin_sinks(self.outputs)
+        # Before the sinks end: they write what it has stored by then.
         self.opened.push_async_callback(self.host.stop)
         self.host.start(CLIENT, assembly.client(self.deployed.layout), store.started(), store)
 
+    def _begin_sinks(self, outputs: Outputs) -> None:
+        agreed, run = self.deployed.agreed, self.run_folder.settings.run
+        for stream, where in agreed.outputs:
+            sink = Sinking(outputs, stream, where, run, stable_only=agreed.stable_only, note=self.events.note)
+            self.sinks.append(sink)
+            sink.start()
+        self.opened.push_async_callback(asyncio.to_thread, end_all, self.sinks)
+
     def status(self) -> dict[str, Any]:
         found: dict[str, Any] = {"kind": "client", "counts": self.counts, "streams": {}}
+        found["serves"] = self.deployed.agreed.serve
+        found["sinks"] = [sink.status() for sink in self.sinks]
+        found["readers"] = [] if self.outputs is None else self.outputs.status()
         for stream, metrics in self.metrics.streams.items():
             one = metrics.measured
             found["streams"][stream] = {

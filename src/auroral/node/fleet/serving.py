@@ -1,0 +1,134 @@
+"""Serves the outputs of a deployment to applications, over Arrow Flight: `DoGet` with a ticket of `wire.outputs`.
+
+Only who knows the token is told anything. It is in the folder's `token`, which its owner alone can read, or in AURORAL_TOKEN where the
+process was started with that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.flight as fl
+
+from auroral.edge.sinks import output_schema
+from auroral.model.deployment import Endpoint
+from auroral.model.errors import AuroralError
+from auroral.node.fleet.outputs import Outputs, Reader
+from auroral.wire.errors import WireError
+from auroral.wire.exchange import BROKEN
+from auroral.wire.outputs import BEAT, OUTPUTS, TOKEN_HEADER, VERSION, Asked, Kind, Told, nothing, told
+from auroral.wire.sockets import sever
+
+TOKEN, TOKEN_VARIABLE = "token", "AURORAL_TOKEN"
+MOST_READERS = 256
+"""Each has a thread."""
+_EACH_WAIT = 0.02
+
+
+def token_of(folder: Path) -> str:
+    """The same in every life, made where there is none."""
+    if given := os.environ.get(TOKEN_VARIABLE):
+        return given
+    file = folder / TOKEN
+    if not file.exists():
+        temporary = file.with_suffix(".new")
+        temporary.unlink(missing_ok=True)
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
+            opened.write(secrets.token_hex(16))
+        temporary.replace(file)
+    return file.read_text().strip()
+
+
+class OutputServer(fl.FlightServerBase):  # type: ignore[misc]
+    """Listens once it is made; tells something once it has `outputs`."""
+
+    def __init__(self, at: Endpoint, token: str):
+        self.outputs: Outputs | None = None
+        try:
+            super().__init__(f"grpc://{at}", middleware={TOKEN: _Doorkeeper(token)})
+        except (*BROKEN, OSError) as error:
+            raise AuroralError(
+                f"outputs cannot be served at {at}: {str(error)[:200]}\n"
+                "    allowed: an address of this machine and a port that nobody listens on\n"
+                '    next: end what listens there; or change "serve" in deployment.json'
+            ) from error
+
+    async def stop(self) -> None:
+        if self.outputs is not None:
+            self.outputs.end()
+        stopping = asyncio.ensure_future(asyncio.to_thread(self.shutdown))
+        # It waits for every call to end, and a reader that stands still ends none.
+        while not stopping.done():
+            await asyncio.wait([stopping], timeout=_EACH_WAIT)
+            sever(local=self.port)
+        await stopping
+
+    def do_action(self, context: Any, action: Any) -> Iterator[bytes]:
+        if action.type != OUTPUTS:
+            raise pa.ArrowInvalid(f"there is no action {action.type!r}; allowed: {OUTPUTS}")
+        outputs = self._begun()
+        said = {stream: {"frontier": frontier} for stream, frontier in outputs.frontiers.items()}
+        yield json.dumps(
+            {"version": VERSION, "bucket": outputs.bucket, "begin": outputs.begin, "outputs": said}
+        ).encode()
+
+    def list_actions(self, context: Any) -> list[tuple[str, str]]:
+        return [(OUTPUTS, "which outputs there are, and up to which stime each is stable")]
+
+    def do_get(self, context: Any, ticket: Any) -> Any:
+        outputs = self._begun()
+        try:
+            asked = Asked.from_bytes(ticket.ticket)
+        except WireError as error:
+            raise pa.ArrowInvalid(str(error)) from error
+        if asked.stream not in outputs.logs:
+            raise pa.ArrowInvalid(f"there is no output {asked.stream!r}; allowed: {', '.join(outputs.logs)}")
+        if len(outputs.readers) >= MOST_READERS:
+            raise pa.ArrowInvalid(f"there are {len(outputs.readers)} readers; allowed: {MOST_READERS}")
+        schema = output_schema(outputs.logs[asked.stream].schema)
+        return fl.GeneratorStream(schema, _answers(outputs, asked, context, schema))
+
+    def _begun(self) -> Outputs:
+        if self.outputs is None or self.outputs.over:
+            raise fl.FlightUnavailableError("the deployment has not begun, or ends")
+        return self.outputs
+
+
+def _answers(outputs: Outputs, asked: Asked, context: Any, schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, bytes]]:
+    """In a thread of gRPC's, which waits where whoever reads takes nothing."""
+    with Reader(outputs, context.peer(), asked.stream, asked.since, asked.tentative, asked.shown) as reader:
+        # At once, so that whoever asked knows that it is heard, and from where on.
+        yield nothing(schema), Told(Kind.ALIVE, reader.position, reader.position).to_bytes()
+        while not context.is_cancelled():
+            delivery = reader.take(BEAT if asked.follow else 0)
+            if delivery is not None:
+                yield from told(delivery, reader.dropped)
+            elif outputs.over:
+                raise fl.FlightUnavailableError("the deployment ends")
+            elif not asked.follow:
+                return
+            else:
+                yield (
+                    nothing(schema),
+                    Told(Kind.ALIVE, reader.position, reader.position, "", False, reader.dropped).to_bytes(),
+                )
+
+
+class _Doorkeeper(fl.ServerMiddlewareFactory):  # type: ignore[misc]
+    def __init__(self, token: str):
+        self.token = token.encode()
+
+    def start_call(self, info: Any, headers: Any) -> None:
+        for said in headers.get(TOKEN_HEADER, []):
+            given = said if isinstance(said, bytes) else said.encode()
+            if hmac.compare_digest(given, b"Bearer " + self.token):
+                return
+        raise fl.FlightUnauthenticatedError("the token of this deployment is wanted")

@@ -1,0 +1,73 @@
+"""Outputs that are served as a client process serves them, and told of by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pyarrow as pa
+
+import auroral
+from auroral.client import Client, connect
+from auroral.dpc.events import Deliver, Effect, Miss
+from auroral.edge.stamping import STIME
+from auroral.model.deployment import Endpoint
+from auroral.node.fleet.clientproxy import ClientStore
+from auroral.node.fleet.contents import content_of
+from auroral.node.fleet.outputs import Outputs
+from auroral.node.fleet.processes import free_ports
+from auroral.node.fleet.serving import OutputServer
+from auroral.node.runfolder import RunFolder
+
+BUCKET, FIRST = 1_000_000, 100
+BEGIN = FIRST * BUCKET
+TOKEN = "open sesame"
+
+
+def stime(bucket: float) -> int:
+    return int(BEGIN + bucket * BUCKET)
+
+
+def folder_of(path: Path) -> RunFolder:
+    d = auroral.diagram("d", bucket="1s")
+    d.input("s", "ts long, n int", stime="ts", unit="us").filter("f", "n > 0").output()
+    return RunFolder.claim(path, d.check(), {}, {}, False)
+
+
+class Life:
+    """One life of a client process, from its folder on."""
+
+    def __init__(self, folder: Path, port: int = 0):
+        self.folder = folder_of(folder)
+        self.store = ClientStore(self.folder, FIRST)
+        self.outputs = Outputs(self.store.logs, BUCKET, FIRST)
+        self.server = OutputServer(Endpoint("127.0.0.1", port or free_ports(1)[0]), TOKEN)
+        self.server.outputs = self.outputs
+        self.port = self.server.port
+
+    def connect(self, patience: float = 20.0) -> Client:
+        return connect(f"127.0.0.1:{self.port}", TOKEN, patience)
+
+    def end(self) -> None:
+        asyncio.run(self.server.stop())
+        self.store.close()
+        self.folder.close()
+
+    def stable(self, bucket: int, *numbers: int) -> None:
+        self._tell(Deliver("f", bucket, content(bucket, *numbers), True))
+
+    def tentative(self, bucket: int, *numbers: int) -> None:
+        self._tell(Deliver("f", bucket, content(bucket, *numbers), False))
+
+    def lost(self, begin: int, end: int) -> None:
+        self._tell(Miss("f", begin, end))
+
+    def _tell(self, effect: Effect) -> None:
+        self.store.carry_out([effect])
+        self.outputs.saw("client", effect)
+
+
+def content(bucket: int, *numbers: int):
+    """Rows of a bucket, in the order in which they were computed."""
+    stimes = pa.array([stime(bucket)] * len(numbers), pa.int64())
+    return content_of(pa.table({STIME: stimes, "ts": stimes, "n": pa.array(numbers, pa.int32())}))
