@@ -28,6 +28,7 @@ MAY_IMPORT = {
 }
 # The public API, and the programs on top of it, are no layer: they put the parts together.
 PUTS_TOGETHER = {"__init__", "__main__", "app", "cli", "commands", "demo", "loading", "netmon"}
+IMPORTED_AS = {"pyyaml": "yaml"}
 
 
 def modules() -> list[Path]:
@@ -96,6 +97,7 @@ def test_every_imported_package_is_declared() -> None:
         project = tomllib.load(file)["project"]
     requirements = [*project["dependencies"], *project["optional-dependencies"]["plots"]]
     declared = {re.split(r"\W", requirement)[0] for requirement in requirements}
+    declared = {IMPORTED_AS.get(package, package) for package in declared}
     imported = {name.split(".")[0] for module in modules() for _, name in imported_names(ast.parse(module.read_text()))}
     # py4j is pyspark's own bridge to the JVM: its version is pyspark's choice.
     assert imported - sys.stdlib_module_names - {"auroral", "py4j"} <= declared

@@ -11,7 +11,7 @@ from auroral.commands.fleet.common import add_folder, fleet_of
 from auroral.commands.options import add_json, add_master, parse_length, parse_output, parse_stime
 from auroral.commands.terminal import FINE, WrongUse, say, say_json
 from auroral.engine.session import DEFAULT_MASTER
-from auroral.loading import file_bytes
+from auroral.loading import YAML, file_bytes
 from auroral.model.checking import check
 from auroral.node.fleet.deployed import Deployed
 from auroral.node.fleet.preparing import prepare
@@ -21,6 +21,7 @@ NAME = "up"
 SUMMARY = "start the processes of a deployment on this machine: sources, nodes with replicas, and a client"
 EXAMPLE = """\
   auroral up deploy.xml --diagram netmon.py --folder runs/live
+  auroral up deploy.yaml --diagram netmon.py
   auroral up --diagram netmon.py --replicas 2 --input packets=packets.csv@1x
   auroral up --folder runs/live"""
 
@@ -30,7 +31,7 @@ def configure(parser: ArgumentParser) -> None:
         "deployment",
         nargs="?",
         metavar="DEPLOY",
-        help="which nodes run which queries, as XML; without it, all queries run on --replicas nodes",
+        help="which nodes run which queries, as XML or YAML; without it, all queries run on --replicas nodes",
     )
     parser.add_argument(
         "--diagram", metavar="FILE", help="what to run, as XML or Python; left out, what is in --folder"
@@ -89,7 +90,7 @@ def _new(args: Namespace) -> Deployed:
     text = None
     if args.deployment is not None:
         load_deployment(args.deployment)
-        text = file_bytes(args.deployment, (".xml",)).decode()
+        text = _utf8(args.deployment)
     bound = None if args.bound is None else args.bound / 1e6
     folder = Path(args.folder).absolute()
     return prepare(
@@ -101,3 +102,11 @@ def _new(args: Namespace) -> Deployed:
         inputs=dict(args.input),
         master=args.master or DEFAULT_MASTER,
     )
+
+
+def _utf8(file: str) -> str:
+    """The folder keeps it as it is, and is read everywhere."""
+    try:
+        return file_bytes(file, (".xml", *YAML)).decode()
+    except UnicodeDecodeError as error:
+        raise WrongUse(f"{file}: {error}\n    allowed: UTF-8\n    next: save the file as UTF-8") from error

@@ -36,6 +36,11 @@ def read_deployment(text: str | bytes, file: str | None = None) -> Deployment:
     expect_root(root, "deploy", file)
     notes = Notes(file)
     check_words(root, DEPLOYMENT, notes)
+    return deployment_in(root, notes)
+
+
+def deployment_in(root: Element, notes: Notes) -> Deployment:
+    """What the elements mean, whatever they were written in. Raises all that was noted by then, and here."""
     reading = _Reading(notes)
     deployment = Deployment(
         nodes=_added_up(reading.nodes(root)),
@@ -95,8 +100,8 @@ class _Reading:
                 self.notes.error(
                     element,
                     "the replica set has no node",
-                    "at least one <node>",
-                    'add <node endpoint="host:port"/>',
+                    "at least one node",
+                    "add a node with its endpoint, host:port",
                 )
             earlier = sets.get(name, ReplicaSet(name, place=self.notes.place(element)))
             nodes = _added_up([*earlier.nodes, *self.nodes(element)])

@@ -3,7 +3,7 @@
 | name | what |
 |---|---|
 | `deployment.json` | bound, times, the first bucket, and where each process is reached |
-| `deployment.xml` | which node runs which query, as it was given |
+| `deployment.xml` or `deployment.yaml` | which node runs which query, as it was given |
 | `nodes/NODE/CORE/` | what a replica keeps |
 | `processes/NAME.json` | of each process that lives: its number, and how it is asked; for its owner alone |
 | `logs/NAME.log`, `events/NAME.jsonl` | what each process said, and what happened to it |
@@ -26,11 +26,12 @@ from auroral.edge.durable import make_folder, replace_file
 from auroral.engine.shared import Gateway
 from auroral.model.checking import Checked
 from auroral.model.deployment import Deployment, Endpoint, endpoint
+from auroral.model.deployment_text import is_xml, read_deployment_text
 from auroral.model.errors import AuroralError
-from auroral.model.xml import read_deployment
 from auroral.node.fleet.control import known
 
 FORMAT = 1
+_XML, _YAML = "deployment.xml", "deployment.yaml"
 SPARK = "spark"
 """The process that has the Spark of the nodes on this machine."""
 
@@ -73,15 +74,15 @@ class Deployed:
         for name in ("nodes", "processes", "logs", "events"):
             make_folder(folder / name)
         if text is not None:
-            replace_file(folder / "deployment.xml", text.encode())
+            replace_file(folder / (_XML if is_xml(text) else _YAML), text.encode())
         replace_file(folder / "deployment.json", json.dumps(asdict(agreed), indent=1).encode())
         return Deployed(folder, checked, agreed, fragments)
 
     @staticmethod
     def look(folder: Path, checked: Checked) -> Deployed:
         agreed = agreed_in(folder)
-        written = folder / "deployment.xml"
-        text = written.read_text() if written.exists() else None
+        written = [file for name in (_XML, _YAML) if (file := folder / name).exists()]
+        text = written[0].read_text() if written else None
         return Deployed(folder, checked, agreed, cut(checked, _read(text, folder), agreed.replicas))
 
     def begin(self, first: int) -> Deployed:
@@ -139,4 +140,4 @@ def gateway(folder: Path) -> Gateway:
 
 
 def _read(text: str | None, folder: Path) -> Deployment | None:
-    return None if text is None else read_deployment(text, str(folder / "deployment.xml"))
+    return None if text is None else read_deployment_text(text, str(folder / (_XML if is_xml(text) else _YAML)))

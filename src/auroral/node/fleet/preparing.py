@@ -10,7 +10,7 @@ from auroral.dpc.fragments import Fragments, cut
 from auroral.dpc.settings import Settings
 from auroral.model.checking import Checked
 from auroral.model.deployment import LOCAL_HOST
-from auroral.model.xml import read_deployment
+from auroral.model.deployment_text import read_deployment_text
 from auroral.node.feeds import check_input, first_stime
 from auroral.node.fleet.deployed import SPARK, Agreed, Deployed, DeploymentError
 from auroral.node.fleet.processes import free_ports
@@ -31,14 +31,14 @@ def prepare(
     inputs: Mapping[str, str] | None = None,
     master: str = "local[2]",
 ) -> Deployed:
-    """`deployment` is the text of its file; without one, all queries run on so many nodes of this machine. `inputs` say how rows come in:
+    """`deployment` is the text of its file, XML or YAML; without one, all queries run on so many nodes of this machine. `inputs` say how rows come in:
     a path with its speed, or tcp:HOST:PORT for lines; an input that is not named takes lines at a free port.
 
     The first output with the lowest availability sets the bound, unless it is given.
     """
     checked = checked.runnable()
     given = dict(inputs or {})
-    fragments = cut(checked, None if deployment is None else read_deployment(deployment), replicas)
+    fragments = cut(checked, None if deployment is None else read_deployment_text(deployment), replicas)
     _names_must_differ(fragments)
     _only_outputs(checked, fragments)
     _inputs_must_be(checked, fragments, given)
