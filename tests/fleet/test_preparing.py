@@ -53,6 +53,32 @@ def test_the_folder_keeps_the_file_as_it_was_given(text: str, kept: str, tmp_pat
     assert made.agreed.endpoints["frontb"] == "127.0.0.1:16901"
 
 
+def test_which_spark_each_node_computes_with(tmp_path: Path) -> None:
+    """As the deployment says; otherwise as is said for all."""
+    text = YAML.replace('":16900"', '{endpoint: "localhost:16900", spark: own}').replace(
+        "queries: count", "queries: count, spark: shared"
+    )
+    made = prepare(tmp_path / "live", watch(), text, spark="spark://far:7077", master="local[3]")
+    looked = Deployed.look(tmp_path / "live", made.checked)
+    assert {node: looked.master_of(node) for node in looked.nodes} == {
+        "fronta": "local[3]",
+        "frontb": "spark://far:7077",
+        "counta": None,
+    }
+    assert looked.sharing == ("counta",) and looked.processes[0] == "spark"
+    alone = prepare(tmp_path / "alone", watch(), spark="own")
+    assert alone.sharing == () and alone.processes == ("east", "na", "nb", "client")
+    assert prepare(tmp_path / "shared", watch()).sharing == ("na", "nb")
+
+
+def test_what_a_deployment_is_cannot_be_said_later(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prepare(tmp_path / "live", watch())
+    assert main(["up", "deploy.xml", "--spark", "own", "--folder", str(tmp_path / "live")]) == 2
+    assert "DEPLOY, --spark: only of a new deployment" in capsys.readouterr().err
+    assert main(["up", "--spark", "mine"]) == 2
+    assert "'mine' is no Spark of a node; allowed: own, shared" in capsys.readouterr().err
+
+
 def test_commands_take_yaml_where_they_take_xml(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program, deploy = tmp_path / "watch.py", tmp_path / "deploy.yaml"
     program.write_text(PROGRAM)

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import random
-import socket
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,67 +12,15 @@ import pytest
 import auroral
 from auroral.cli import main
 from auroral.model.builder import DiagramBuilder
-from auroral.model.deployment import endpoint
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.control import NoAnswer, alive
 from auroral.node.fleet.deployed import DeploymentError
 from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet
 from auroral.node.verify import verify_folder
+from fleet.watching import Feeds, client, frontier, until, watch
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
-PATIENT = 90.0
-"""Seconds that anything is waited for, on a machine that has other things to do."""
-
-
-def watch() -> DiagramBuilder:
-    d = auroral.diagram("watch", bucket="500ms")
-    east, west = (d.input(name, "host string, n int") for name in ("east", "west"))
-    high = east.union("both", west).filter("high", "n > 2")
-    sums = {"rows": "count()", "total": "sum(n)"}
-    high.aggregate("sums", sums, window="2s", advance="500ms", by=["host"]).output(availability="8s")
-    return d
-
-
-class Feeds:
-    """Lines to both sources, a few at a time, for as long as it is open. Goes on where it was when a source comes back."""
-
-    def __init__(self, fleet: Fleet):
-        self.fleet, self.stop = fleet, threading.Event()
-        self.sent = {"east": 0, "west": 0}
-        self._threads = [threading.Thread(target=self._feed, args=(name,), daemon=True) for name in self.sent]
-        for thread in self._threads:
-            thread.start()
-
-    def close(self) -> None:
-        self.stop.set()
-        for thread in self._threads:
-            thread.join()
-
-    def _feed(self, name: str) -> None:
-        while not self.stop.is_set():
-            try:
-                at = endpoint(self.fleet.deployed.agreed.inputs[name].removeprefix("tcp:"))
-                with (
-                    socket.create_connection((at.host, at.port), 5) as connection,
-                    connection.makefile("rb") as answers,
-                ):
-                    self._lines(name, connection, answers)
-            except (OSError, ValueError):
-                # It was killed, and comes back.
-                time.sleep(0.1)
-
-    def _lines(self, name: str, connection: socket.socket, answers: Any) -> None:
-        self.sent[name] = json.loads(answers.readline())["rows"]
-        while not self.stop.wait(0.05):
-            # The same rows after a break as before it.
-            rows = [random.Random(f"{name} {self.sent[name] + i}").randrange(10) for i in range(5)]
-            text = b"".join(json.dumps({"host": f"h{n % 3}", "n": n}).encode() + b"\n" for n in rows)
-            connection.sendall(text)
-            # Answered once they are durable, in one batch or several.
-            while self.sent[name] < json.loads(answers.readline())["rows"] - 5:
-                pass
-            self.sent[name] += 5
 
 
 @pytest.fixture
@@ -87,22 +30,6 @@ def running(tmp_path: Path) -> Iterator[Fleet]:
         yield fleet.up(lambda _: None)
     finally:
         fleet.down(lambda _: None)
-
-
-def until(found: Callable[[], Any]) -> Any:
-    end = time.monotonic() + PATIENT
-    while not (what := found()):
-        assert time.monotonic() < end, "it did not come to that"
-        time.sleep(0.1)
-    return what
-
-
-def client(fleet: Fleet) -> dict[str, Any]:
-    return fleet.status()["client"] or {"counts": {}, "streams": {}}
-
-
-def frontier(fleet: Fleet) -> int:
-    return int(client(fleet)["streams"].get("sums", {}).get("frontier", 0))
 
 
 def test_an_input_away_and_processes_killed(running: Fleet, spark: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -194,7 +194,15 @@ def some(required: dict[str, Any], optional: dict[str, Any]) -> st.SearchStrateg
     return st.fixed_dictionaries(required, optional=optional)
 
 
-NODE = some({"endpoint": ENDPOINTS}, {"queries": QUERIES})
+SPARKS = ("own", "shared", "local[4]", "spark://far:7077")
+
+
+def with_spark(node: dict[str, Any], says: bool) -> dict[str, Any]:
+    """One that stands twice has the same in both places."""
+    return {**node, "spark": SPARKS[sum(map(ord, node["endpoint"])) % 4]} if says else node
+
+
+NODE = st.builds(with_spark, some({"endpoint": ENDPOINTS}, {"queries": QUERIES}), st.booleans())
 PUBLISH = some({"stream": NAMES}, {"node": NAMES})
 SUBSCRIBE = some({"stream": NAMES}, {"endpoint": ENDPOINTS, "gap": st.integers(0, 99)})
 DEPLOYMENTS = some(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from auroral.commands.diagrams import load_deployment, load_one
@@ -13,6 +13,7 @@ from auroral.commands.terminal import FINE, WrongUse, say, say_json
 from auroral.engine.session import DEFAULT_MASTER
 from auroral.loading import YAML, file_bytes
 from auroral.model.checking import check
+from auroral.model.deployment import SHARED, SPARKS, spark
 from auroral.node.fleet.deployed import Deployed
 from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet
@@ -46,12 +47,19 @@ def configure(parser: ArgumentParser) -> None:
         metavar="STREAM=HOW",
         help="a file, PATH or PATH@SPEED, or tcp:HOST:PORT for lines of JSON; left out, lines at a free port",
     )
-    parser.add_argument("--replicas", type=int, default=2, metavar="N", help="nodes, where no DEPLOY is given (2)")
+    parser.add_argument("--replicas", type=int, metavar="N", help="nodes, where no DEPLOY is given (2)")
     parser.add_argument(
         "--bound",
         type=parse_length,
         metavar="TIME",
         help="how much later than without failures answers may come; left out, the lowest availability of an output",
+    )
+    parser.add_argument(
+        "--spark",
+        type=_spark,
+        metavar="WHICH",
+        help="what nodes compute with of which DEPLOY does not say it: shared, one Spark for all (shared); own, a Spark in the process of "
+        "each, as --master says; or local[N] or spark://HOST:PORT for each",
     )
     add_folder(parser)
     add_master(parser)
@@ -59,7 +67,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    fleet = fleet_of(args) if args.diagram is None else Fleet(_new(args))
+    fleet = _known(args) if args.diagram is None else Fleet(_new(args))
 
     def progress(text: str) -> None:
         if not args.json:
@@ -78,9 +86,22 @@ def run(args: Namespace) -> int:
     return FINE
 
 
+def _known(args: Namespace) -> Fleet:
+    """What a deployment is was agreed on when it was new."""
+    new = ("deployment", "name", "stime", "input", "replicas", "bound", "spark", "master")
+    given = ["DEPLOY" if one == "deployment" else f"--{one}" for one in new if getattr(args, one) not in (None, [])]
+    if given:
+        raise WrongUse(
+            f"{', '.join(given)}: only of a new deployment\n    allowed: --folder alone, to go on with what is there\n"
+            "    next: leave it out; or give --diagram and a new folder"
+        )
+    return fleet_of(args)
+
+
 def _new(args: Namespace) -> Deployed:
-    if args.replicas < 1 or args.replicas > 26:
-        raise WrongUse(f"--replicas: {args.replicas}; allowed: 1 to 26")
+    replicas = 2 if args.replicas is None else args.replicas
+    if replicas < 1 or replicas > 26:
+        raise WrongUse(f"--replicas: {replicas}; allowed: 1 to 26")
     if (args.master or "").startswith("sc://"):
         raise WrongUse(
             f"--master {args.master}: the nodes of a deployment share one Spark, which a Spark Connect server does not let them\n"
@@ -98,10 +119,18 @@ def _new(args: Namespace) -> Deployed:
         checked,
         text,
         bound=bound,
-        replicas=args.replicas,
+        replicas=replicas,
         inputs=dict(args.input),
         master=args.master or DEFAULT_MASTER,
+        spark=args.spark or SHARED,
     )
+
+
+def _spark(text: str) -> str:
+    try:
+        return spark(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{error}; allowed: {SPARKS}") from error
 
 
 def _utf8(file: str) -> str:

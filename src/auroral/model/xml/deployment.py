@@ -9,6 +9,7 @@ from auroral.model.deployment import (
     ENDPOINTS,
     MONITOR_PORT,
     NODE_PORT,
+    SPARKS,
     Client,
     Deployment,
     Endpoint,
@@ -20,6 +21,7 @@ from auroral.model.deployment import (
     Subscribe,
     Unsubscribe,
     endpoint,
+    spark,
 )
 from auroral.model.xml.notes import Notes
 from auroral.model.xml.parameters import LARGEST
@@ -74,6 +76,7 @@ def deployment_in(root: Element, notes: Notes) -> Deployment:
 class _Reading:
     def __init__(self, notes: Notes):
         self.notes = notes
+        self._sparks: dict[Endpoint, str] = {}
 
     def endpoint(self, element: Element, default_port: int, text: str | None = None) -> Endpoint | None:
         """The endpoint in `text`, else in the element's attribute; None where there is none."""
@@ -88,7 +91,30 @@ class _Reading:
 
     def nodes(self, parent: Element) -> list[Node]:
         read = [(e, self.endpoint(e, NODE_PORT)) for e in parent.all("node")]
-        return [Node(found, _list(e, "query"), self.notes.place(e)) for e, found in read if found is not None]
+        return [
+            Node(found, _list(e, "query"), self._spark(e, found), self.notes.place(e))
+            for e, found in read
+            if found is not None
+        ]
+
+    def _spark(self, element: Element, at: Endpoint) -> str | None:
+        text = element.attributes.get("spark")
+        if text is None:
+            return None
+        try:
+            found = spark(text)
+        except ValueError as error:
+            self.notes.error(element, str(error), allowed=SPARKS, next_step="mend it, or leave it out")
+            return None
+        earlier = self._sparks.setdefault(at.plain, found)
+        if earlier != found:
+            self.notes.error(
+                element,
+                f"the node has the Spark {found!r}, and elsewhere in the file {earlier!r}",
+                allowed="one Spark for each node",
+                next_step="say it once",
+            )
+        return found
 
     def replica_sets(self, root: Element) -> tuple[ReplicaSet, ...]:
         sets: dict[str, ReplicaSet] = {}
@@ -153,7 +179,8 @@ def _added_up(nodes: Iterable[Node]) -> tuple[Node, ...]:
     merged: dict[Endpoint, Node] = {}
     for node in nodes:
         earlier = merged.get(node.endpoint, node)
-        merged[node.endpoint] = replace(earlier, queries=_union(earlier.queries, node.queries))
+        queries = _union(earlier.queries, node.queries)
+        merged[node.endpoint] = replace(earlier, queries=queries, spark=earlier.spark or node.spark)
     return tuple(merged.values())
 
 

@@ -25,7 +25,7 @@ from auroral.dpc.settings import Settings
 from auroral.edge.durable import make_folder, replace_file
 from auroral.engine.shared import Gateway
 from auroral.model.checking import Checked
-from auroral.model.deployment import Deployment, Endpoint, endpoint
+from auroral.model.deployment import OWN, SHARED, Deployment, Endpoint, endpoint
 from auroral.model.deployment_text import is_xml, read_deployment_text
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.control import known
@@ -33,7 +33,7 @@ from auroral.node.fleet.control import known
 FORMAT = 1
 _XML, _YAML = "deployment.xml", "deployment.yaml"
 SPARK = "spark"
-"""The process that has the Spark of the nodes on this machine."""
+"""The process that has the Spark that nodes share."""
 
 
 class DeploymentError(AuroralError):
@@ -55,8 +55,11 @@ class Agreed:
     inputs: Mapping[str, str] = field(default_factory=dict)
     """How rows come to sources: a path with its speed, or the address at which lines are taken in."""
     master: str = "local[2]"
+    """Of the Spark that nodes share, and of those that nodes have for themselves."""
     origin: int | None = None
     """The first bucket of what was recorded, where inputs are files with times of their own; otherwise a deployment begins with the present."""
+    sparks: Mapping[str, str] = field(default_factory=dict)
+    """Which Spark a node computes with; one that is not here shares."""
     format: int = FORMAT
 
 
@@ -110,9 +113,19 @@ class Deployed:
         return tuple(dict.fromkeys(node for fragment in self.fragments.all for node in fragment.hosts))
 
     @property
+    def sharing(self) -> tuple[str, ...]:
+        """The nodes that share one Spark."""
+        return tuple(node for node in self.nodes if self.master_of(node) is None)
+
+    def master_of(self, node: str) -> str | None:
+        """Of the Spark that it has for itself."""
+        chosen = self.agreed.sparks.get(node, SHARED)
+        return None if chosen == SHARED else self.agreed.master if chosen == OWN else chosen
+
+    @property
     def processes(self) -> tuple[str, ...]:
         """In the order in which they are started."""
-        return (SPARK, *self.fragments.sources, *self.nodes, CLIENT)
+        return (*([SPARK] if self.sharing else []), *self.fragments.sources, *self.nodes, CLIENT)
 
     def endpoint(self, name: str) -> Endpoint:
         return endpoint(self.agreed.endpoints[name])

@@ -9,7 +9,7 @@ from auroral.dpc.assembly import CLIENT
 from auroral.dpc.fragments import Fragments, cut
 from auroral.dpc.settings import Settings
 from auroral.model.checking import Checked
-from auroral.model.deployment import LOCAL_HOST
+from auroral.model.deployment import LOCAL_HOST, SHARED, Endpoint
 from auroral.model.deployment_text import read_deployment_text
 from auroral.node.feeds import check_input, first_stime
 from auroral.node.fleet.deployed import SPARK, Agreed, Deployed, DeploymentError
@@ -30,15 +30,19 @@ def prepare(
     replicas: int = 2,
     inputs: Mapping[str, str] | None = None,
     master: str = "local[2]",
+    spark: str = SHARED,
 ) -> Deployed:
     """`deployment` is the text of its file, XML or YAML; without one, all queries run on so many nodes of this machine. `inputs` say how rows come in:
     a path with its speed, or tcp:HOST:PORT for lines; an input that is not named takes lines at a free port.
+
+    `spark` is what nodes compute with of which the deployment does not say it.
 
     The first output with the lowest availability sets the bound, unless it is given.
     """
     checked = checked.runnable()
     given = dict(inputs or {})
-    fragments = cut(checked, None if deployment is None else read_deployment_text(deployment), replicas)
+    asked = None if deployment is None else read_deployment_text(deployment)
+    fragments = cut(checked, asked, replicas)
     _names_must_differ(fragments)
     _only_outputs(checked, fragments)
     _inputs_must_be(checked, fragments, given)
@@ -50,7 +54,8 @@ def prepare(
     endpoints |= {name: next(free) for name in places}
     given |= {stream: LINES + next(free) for stream in unfed}
     origin = _origin(checked, fragments, given)
-    agreed = Agreed(chosen, _ping_every(checked), None, replicas, endpoints, given, master, origin)
+    sparks = _sparks(fragments, {} if asked is None else asked.sparks, spark)
+    agreed = Agreed(chosen, _ping_every(checked), None, replicas, endpoints, given, master, origin, sparks)
     # With outputs of its own only: what the client is given stable.
     with RunFolder.claim(folder, checked, given, {}, flush=False) as made:
         if made.resumed:
@@ -63,6 +68,11 @@ def prepare(
 
 def _nodes(fragments: Fragments) -> list[str]:
     return list(dict.fromkeys(node for fragment in fragments.all for node in fragment.hosts))
+
+
+def _sparks(fragments: Fragments, said: Mapping[Endpoint, str], otherwise: str) -> dict[str, str]:
+    at = {name: where.plain for name, where in fragments.endpoints.items()}
+    return {name: said[at[name]] if at.get(name) in said else otherwise for name in _nodes(fragments)}
 
 
 def _names_must_differ(fragments: Fragments) -> None:

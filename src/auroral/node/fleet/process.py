@@ -74,6 +74,8 @@ class Process:
         self.opened.push_async_callback(self.host.stop)
         self.known: dict[str, Any] = {}
         """What others find in its file."""
+        self.jvm: int | None = None
+        """The number of the JVM that it started, if it did."""
         self.begun, self.lives = asyncio.Event(), asyncio.Event()
         self.ended = asyncio.Event()
 
@@ -120,7 +122,13 @@ class Process:
         return await do(asked)
 
     async def _status(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        return {"name": self.name, "begun": self.begun.is_set(), "rss": resident("self"), **self.status()}
+        rss = [resident(which) for which in ("self", *([] if self.jvm is None else [str(self.jvm)]))]
+        return {
+            "name": self.name,
+            "begun": self.begun.is_set(),
+            "rss": sum(map(int, filter(None, rss))),
+            **self.status(),
+        }
 
     async def _begin(self, asked: Mapping[str, Any]) -> None:
         """It has been written down when the deployment begins. Answered when its cores live."""

@@ -64,7 +64,7 @@ class Fleet:
         missing = [name for name in self.deployed.processes if not self.lives(name)]
         if SPARK in missing:
             # They are attached to a Spark that is gone.
-            for name in [name for name in self.deployed.nodes if self.lives(name)]:
+            for name in [name for name in self.deployed.sharing if self.lives(name)]:
                 self.end(name)
                 missing.append(name)
         if missing:
@@ -154,7 +154,7 @@ class Fleet:
     # Questions
 
     def session(self) -> Session:
-        """On the Spark of the deployment. This process must have none of its own."""
+        """On the Spark that nodes share. This process must have none of its own."""
         return attached(gateway(self.deployed.folder))
 
     def ask(self, name: str, do: str, **more: Any) -> Any:
