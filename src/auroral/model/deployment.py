@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,14 @@ class Endpoint:
     def plain(self) -> Endpoint:
         """In one spelling: `localhost` is 127.0.0.1."""
         return replace(self, host=LOCAL_HOST) if self.host == "localhost" else self
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        try:
+            return ipaddress.ip_address(self.plain.host.strip("[]")).is_loopback
+        except ValueError:
+            return False
 
     def same(self, other: Endpoint) -> bool:
         """Whether both mean one place."""

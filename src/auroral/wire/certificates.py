@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +34,16 @@ class Certificates:
                 raise WireError("this is no PEM file", str(path), "text with a line -----BEGIN ...-----")
             found.append(data)
         return Certificates(*found)
+
+    def write(self, folder: Path) -> None:
+        """Into a new folder, that its owner alone can look into. Durable when this returns."""
+        folder.mkdir(mode=0o700, parents=True)
+        for name, content in ((CA, self.ca), (CERTIFICATE, self.certificate), (KEY, self.key)):
+            descriptor = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as opened:
+                opened.write(content)
+                opened.flush()
+                os.fsync(opened.fileno())
 
     @staticmethod
     def from_folder(folder: Path) -> Certificates:

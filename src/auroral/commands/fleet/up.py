@@ -61,6 +61,16 @@ def configure(parser: ArgumentParser) -> None:
         help="what nodes compute with of which DEPLOY does not say it: shared, one Spark for all (shared); own, a Spark in the process of "
         "each, as --master says; or local[N] or spark://HOST:PORT for each",
     )
+    parser.add_argument(
+        "--tls",
+        action="store_true",
+        help="processes prove to one another who they are, by certificates made for this deployment alone, and encrypt what they say",
+    )
+    parser.add_argument(
+        "--insecure",
+        action="store_true",
+        help="without --tls, let nodes listen where other machines reach them: anybody there could speak for a node",
+    )
     add_folder(parser)
     add_master(parser)
     add_json(parser)
@@ -88,8 +98,8 @@ def run(args: Namespace) -> int:
 
 def _known(args: Namespace) -> Fleet:
     """What a deployment is was agreed on when it was new."""
-    new = ("deployment", "name", "stime", "input", "replicas", "bound", "spark", "master")
-    given = ["DEPLOY" if one == "deployment" else f"--{one}" for one in new if getattr(args, one) not in (None, [])]
+    new = ("deployment", "name", "stime", "input", "replicas", "bound", "spark", "tls", "insecure", "master")
+    given = ["DEPLOY" if one == "deployment" else f"--{one}" for one in new if getattr(args, one)]
     if given:
         raise WrongUse(
             f"{', '.join(given)}: only of a new deployment\n    allowed: --folder alone, to go on with what is there\n"
@@ -123,6 +133,8 @@ def _new(args: Namespace) -> Deployed:
         inputs=dict(args.input),
         master=args.master or DEFAULT_MASTER,
         spark=args.spark or SHARED,
+        tls=args.tls,
+        insecure=args.insecure,
     )
 
 

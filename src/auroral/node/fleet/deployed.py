@@ -4,6 +4,7 @@
 |---|---|
 | `deployment.json` | bound, times, the first bucket, and where each process is reached |
 | `deployment.xml` or `deployment.yaml` | which node runs which query, as it was given |
+| `tls/NAME/` | with certificates: that of a process, its key, and the authority's; for its owner alone |
 | `nodes/NODE/CORE/` | what a replica keeps |
 | `processes/NAME.json` | of each process that lives: its number, and how it is asked; for its owner alone |
 | `logs/NAME.log`, `events/NAME.jsonl` | what each process said, and what happened to it |
@@ -29,8 +30,10 @@ from auroral.model.deployment import OWN, SHARED, Deployment, Endpoint, endpoint
 from auroral.model.deployment_text import is_xml, read_deployment_text
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.control import known
+from auroral.wire.authority import issue
 
 FORMAT = 1
+TLS = "tls"
 _XML, _YAML = "deployment.xml", "deployment.yaml"
 SPARK = "spark"
 """The process that has the Spark that nodes share."""
@@ -60,6 +63,8 @@ class Agreed:
     """The first bucket of what was recorded, where inputs are files with times of their own; otherwise a deployment begins with the present."""
     sparks: Mapping[str, str] = field(default_factory=dict)
     """Which Spark a node computes with; one that is not here shares."""
+    tls: bool = False
+    """Whether processes prove to one another who they are, and nobody else can read what they say."""
     format: int = FORMAT
 
 
@@ -73,13 +78,16 @@ class Deployed:
     @staticmethod
     def create(folder: Path, checked: Checked, agreed: Agreed, text: str | None) -> Deployed:
         """In a run folder of this diagram. Durable when this returns."""
-        fragments = cut(checked, _read(text, folder), agreed.replicas)
+        made = Deployed(folder, checked, agreed, cut(checked, _read(text, folder), agreed.replicas))
         for name in ("nodes", "processes", "logs", "events"):
             make_folder(folder / name)
         if text is not None:
             replace_file(folder / (_XML if is_xml(text) else _YAML), text.encode())
+        if agreed.tls:
+            for name, certificates in issue(made.processes).items():
+                certificates.write(folder / TLS / name)
         replace_file(folder / "deployment.json", json.dumps(asdict(agreed), indent=1).encode())
-        return Deployed(folder, checked, agreed, fragments)
+        return made
 
     @staticmethod
     def look(folder: Path, checked: Checked) -> Deployed:

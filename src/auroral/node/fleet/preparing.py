@@ -16,6 +16,7 @@ from auroral.node.fleet.deployed import SPARK, Agreed, Deployed, DeploymentError
 from auroral.node.fleet.processes import free_ports
 from auroral.node.fleet.roles.source import LINES
 from auroral.node.runfolder import RunFolder
+from auroral.wire.authority import NAMES, can_be_certified
 
 USUAL_JOB = 0.3
 """Seconds that a job of one bucket may take on a machine that is shared, for judging a bound before anything was measured."""
@@ -31,11 +32,16 @@ def prepare(
     inputs: Mapping[str, str] | None = None,
     master: str = "local[2]",
     spark: str = SHARED,
+    tls: bool = False,
+    insecure: bool = False,
 ) -> Deployed:
     """`deployment` is the text of its file, XML or YAML; without one, all queries run on so many nodes of this machine. `inputs` say how rows come in:
     a path with its speed, or tcp:HOST:PORT for lines; an input that is not named takes lines at a free port.
 
     `spark` is what nodes compute with of which the deployment does not say it.
+
+    With `tls`, each process gets a certificate, and none speaks to anybody who has none. Without, nodes may listen at addresses that other
+    machines reach only where that is said to be meant (`insecure`).
 
     The first output with the lowest availability sets the bound, unless it is given.
     """
@@ -44,6 +50,10 @@ def prepare(
     asked = None if deployment is None else read_deployment_text(deployment)
     fragments = cut(checked, asked, replicas)
     _names_must_differ(fragments)
+    if tls:
+        _names_can_be_certified(fragments)
+    elif not insecure:
+        _only_this_machine(fragments.endpoints)
     _only_outputs(checked, fragments)
     _inputs_must_be(checked, fragments, given)
     chosen = _bound(checked, fragments, bound)
@@ -55,7 +65,7 @@ def prepare(
     given |= {stream: LINES + next(free) for stream in unfed}
     origin = _origin(checked, fragments, given)
     sparks = _sparks(fragments, {} if asked is None else asked.sparks, spark)
-    agreed = Agreed(chosen, _ping_every(checked), None, replicas, endpoints, given, master, origin, sparks)
+    agreed = Agreed(chosen, _ping_every(checked), None, replicas, endpoints, given, master, origin, sparks, tls)
     # With outputs of its own only: what the client is given stable.
     with RunFolder.claim(folder, checked, given, {}, flush=False) as made:
         if made.resumed:
@@ -83,6 +93,25 @@ def _names_must_differ(fragments: Fragments) -> None:
                 f"two processes would have the name {name!r}\n"
                 f"    allowed: inputs and nodes with different names, other than {CLIENT} and {SPARK}\n"
                 "    next: rename the input, or the replica set that the node is named after"
+            )
+
+
+def _names_can_be_certified(fragments: Fragments) -> None:
+    wrong = [name for name in (*fragments.sources, *_nodes(fragments)) if not can_be_certified(name)]
+    if wrong:
+        raise DeploymentError(
+            f"no certificate can be made out to {', '.join(map(repr, wrong))}\n    allowed: {NAMES}\n"
+            "    next: rename the input, or the replica set that the node is named after"
+        )
+
+
+def _only_this_machine(endpoints: Mapping[str, Endpoint]) -> None:
+    for name, where in endpoints.items():
+        if not where.loopback:
+            raise DeploymentError(
+                f"{name} would listen at {where}, where anybody who reaches it could speak for a node\n"
+                f"    allowed: addresses that only this machine reaches, as {LOCAL_HOST}, or certificates\n"
+                "    next: --tls; or, in a network where everybody is trusted, --insecure"
             )
 
 

@@ -96,6 +96,8 @@ class Fleet:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                # Whom it refuses for want of a certificate, gRPC tells there.
+                env={**os.environ, "GRPC_VERBOSITY": "INFO"},
                 # Ctrl-C is for who watches, and must not end what is watched.
                 start_new_session=True,
             )
