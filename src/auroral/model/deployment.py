@@ -39,10 +39,19 @@ class Endpoint:
     @property
     def loopback(self) -> bool:
         """Whether only this machine can reach it."""
+        return (address := self._address) is not None and address.is_loopback
+
+    @property
+    def unspecified(self) -> bool:
+        """Whether it stands for all addresses of a machine: one can listen there, and nobody else can call."""
+        return (address := self._address) is not None and address.is_unspecified
+
+    @property
+    def _address(self) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         try:
-            return ipaddress.ip_address(self.plain.host.strip("[]")).is_loopback
+            return ipaddress.ip_address(self.plain.host.strip("[]"))
         except ValueError:
-            return False
+            return None
 
     def same(self, other: Endpoint) -> bool:
         """Whether both mean one place."""

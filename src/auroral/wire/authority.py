@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
@@ -11,17 +10,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from auroral.wire.certificates import Certificates
+from auroral.wire.certificates import Certificates, can_be_certified
 
-NAMES = "1 to 63 letters a to z, digits, - and _"
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
 _SKEW = timedelta(days=1)
 """By which clocks of machines may be behind."""
 _LIFE = timedelta(days=3650)
-
-
-def can_be_certified(name: str) -> bool:
-    return _NAME.fullmatch(name) is not None
 
 
 def issue(names: Iterable[str]) -> dict[str, Certificates]:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from auroral.wire.errors import WireError
 
 CA, CERTIFICATE, KEY = "ca.pem", "cert.pem", "key.pem"
+NAMES = "1 to 63 letters a to z, digits, - and _"
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
+
+
+def can_be_certified(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,11 @@ from auroral.commands.diagrams import load_deployment, load_one
 from auroral.commands.fleet.common import add_folder, fleet_of
 from auroral.commands.options import add_json, add_master, parse_length, parse_output, parse_stime
 from auroral.commands.terminal import FINE, WrongUse, say, say_json
+from auroral.dpc.assembly import CLIENT
 from auroral.engine.session import DEFAULT_MASTER
 from auroral.loading import YAML, file_bytes
 from auroral.model.checking import check
-from auroral.model.deployment import SHARED, SPARKS, spark
+from auroral.model.deployment import SHARED, SPARKS, Endpoint, endpoint, spark
 from auroral.node.fleet.deployed import Deployed
 from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet
@@ -67,6 +68,12 @@ def configure(parser: ArgumentParser) -> None:
         help="processes prove to one another who they are, by certificates made for this deployment alone, and encrypt what they say",
     )
     parser.add_argument(
+        "--host",
+        type=_host,
+        metavar="ADDRESS",
+        help="where other machines reach this one: nodes whose endpoints have this host run here, the others there (see auroral pack)",
+    )
+    parser.add_argument(
         "--insecure",
         action="store_true",
         help="without --tls, let nodes listen where other machines reach them: anybody there could speak for a node",
@@ -87,18 +94,23 @@ def run(args: Namespace) -> int:
     status = fleet.status()
     lines = {name: found["lines"] for name, found in status.items() if found and found.get("lines")}
     if args.json:
-        say_json({"folder": str(fleet.deployed.folder), "processes": list(status), "lines": lines})
+        elsewhere = {name: fleet.deployed.where(name) for name in fleet.deployed.elsewhere}
+        found = {"folder": str(fleet.deployed.folder), "processes": list(status), "lines": lines}
+        say_json(found | ({"elsewhere": elsewhere} if elsewhere else {}))
         return FINE
     say(f"running in {fleet.deployed.folder}: {', '.join(status)}")
     for name, where in lines.items():
         say(f"  {name} takes lines of JSON at {where}")
+    for name in fleet.deployed.elsewhere:
+        packed = f": auroral pack {name} --folder {args.folder} --out {name}.tgz" if CLIENT in status else ""
+        say(f"  {name} runs at {fleet.deployed.where(name)}{packed}")
     say(f"watch it: auroral status --folder {args.folder}; end it: auroral down --folder {args.folder}")
     return FINE
 
 
 def _known(args: Namespace) -> Fleet:
     """What a deployment is was agreed on when it was new."""
-    new = ("deployment", "name", "stime", "input", "replicas", "bound", "spark", "tls", "insecure", "master")
+    new = ("deployment", "name", "stime", "input", "replicas", "bound", "spark", "tls", "host", "insecure", "master")
     given = ["DEPLOY" if one == "deployment" else f"--{one}" for one in new if getattr(args, one)]
     if given:
         raise WrongUse(
@@ -134,8 +146,19 @@ def _new(args: Namespace) -> Deployed:
         master=args.master or DEFAULT_MASTER,
         spark=args.spark or SHARED,
         tls=args.tls,
+        host=args.host,
         insecure=args.insecure,
     )
+
+
+def _host(text: str) -> str:
+    try:
+        found = endpoint(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{error}; allowed: an address or a name, without a port") from error
+    if not text.strip() or found.port != Endpoint().port or found.unspecified:
+        raise ArgumentTypeError(f"{text!r}; allowed: an address or a name that others can call, without a port")
+    return found.host
 
 
 def _spark(text: str) -> str:

@@ -4,6 +4,7 @@
 |---|---|
 | `deployment.json` | bound, times, the first bucket, and where each process is reached |
 | `deployment.xml` or `deployment.yaml` | which node runs which query, as it was given |
+| `here.json` | where nodes run on several machines: those of this folder |
 | `tls/NAME/` | with certificates: that of a process, its key, and the authority's; for its owner alone |
 | `nodes/NODE/CORE/` | what a replica keeps |
 | `processes/NAME.json` | of each process that lives: its number, and how it is asked; for its owner alone |
@@ -30,10 +31,10 @@ from auroral.model.deployment import OWN, SHARED, Deployment, Endpoint, endpoint
 from auroral.model.deployment_text import is_xml, read_deployment_text
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.control import known
-from auroral.wire.authority import issue
 
 FORMAT = 1
-TLS = "tls"
+FOLDERS = ("nodes", "processes", "logs", "events")
+TLS, HERE = "tls", "here.json"
 _XML, _YAML = "deployment.xml", "deployment.yaml"
 SPARK = "spark"
 """The process that has the Spark that nodes share."""
@@ -65,6 +66,8 @@ class Agreed:
     """Which Spark a node computes with; one that is not here shares."""
     tls: bool = False
     """Whether processes prove to one another who they are, and nobody else can read what they say."""
+    host: str | None = None
+    """Where the machine with the sources and the client is reached by the others, if there are any."""
     format: int = FORMAT
 
 
@@ -74,16 +77,25 @@ class Deployed:
     checked: Checked
     agreed: Agreed
     fragments: Fragments
+    mine: frozenset[str] | None = None
+    """The processes that run from this folder, but for Spark; None for all. The others are on other machines."""
 
     @staticmethod
     def create(folder: Path, checked: Checked, agreed: Agreed, text: str | None) -> Deployed:
         """In a run folder of this diagram. Durable when this returns."""
         made = Deployed(folder, checked, agreed, cut(checked, _read(text, folder), agreed.replicas))
-        for name in ("nodes", "processes", "logs", "events"):
+        if agreed.host is not None:
+            made = replace(made, mine=frozenset(n for n in made.processes if n != SPARK and made.is_at(n, agreed.host)))
+        for name in FOLDERS:
             make_folder(folder / name)
         if text is not None:
             replace_file(folder / (_XML if is_xml(text) else _YAML), text.encode())
+        if made.mine is not None:
+            replace_file(folder / HERE, json.dumps(sorted(made.mine)).encode())
         if agreed.tls:
+            # Here, since nothing else needs to make certificates.
+            from auroral.wire.authority import issue
+
             for name, certificates in issue(made.processes).items():
                 certificates.write(folder / TLS / name)
         replace_file(folder / "deployment.json", json.dumps(asdict(agreed), indent=1).encode())
@@ -94,7 +106,9 @@ class Deployed:
         agreed = agreed_in(folder)
         written = [file for name in (_XML, _YAML) if (file := folder / name).exists()]
         text = written[0].read_text() if written else None
-        return Deployed(folder, checked, agreed, cut(checked, _read(text, folder), agreed.replicas))
+        found = folder / HERE
+        mine = frozenset(json.loads(found.read_text())) if found.exists() else None
+        return Deployed(folder, checked, agreed, cut(checked, _read(text, folder), agreed.replicas), mine)
 
     def begin(self, first: int) -> Deployed:
         """From this bucket on. Durable when this returns."""
@@ -135,6 +149,27 @@ class Deployed:
         """In the order in which they are started."""
         return (*([SPARK] if self.sharing else []), *self.fragments.sources, *self.nodes, CLIENT)
 
+    @property
+    def here(self) -> tuple[str, ...]:
+        """The processes that run from this folder. Nodes that share a Spark share that of their machine."""
+        mine = self.mine
+        if mine is None:
+            return self.processes
+        shared = not mine.isdisjoint(self.sharing)
+        return tuple(name for name in self.processes if name in mine or (name == SPARK and shared))
+
+    @property
+    def elsewhere(self) -> tuple[str, ...]:
+        return tuple(name for name in self.processes if name not in self.here and name != SPARK)
+
+    def is_at(self, name: str, host: str) -> bool:
+        """Whoever has no endpoint is on the machine that the deployment was made on."""
+        return name not in self.agreed.endpoints or self.endpoint(name).plain.host == endpoint(host).plain.host
+
+    def where(self, name: str) -> str:
+        """In words."""
+        return self.agreed.endpoints.get(name) or f"{self.agreed.host}"
+
     def endpoint(self, name: str) -> Endpoint:
         return endpoint(self.agreed.endpoints[name])
 
@@ -150,6 +185,15 @@ def agreed_in(folder: Path) -> Agreed:
             f"{folder} has no deployment: {error}\n    allowed: a folder that `auroral up` made\n"
             "    next: check the path, or begin one with auroral up"
         ) from error
+
+
+def must_have_outputs(folder: Path) -> None:
+    """DeploymentError where a folder is one of nodes alone."""
+    if (here := folder / HERE).exists() and CLIENT not in json.loads(here.read_text()):
+        raise DeploymentError(
+            f"{folder} has nodes of a deployment whose sources and client are at {agreed_in(folder).host}\n"
+            "    allowed: the folder that the deployment was made in\n    next: do it there"
+        )
 
 
 def gateway(folder: Path) -> Gateway:

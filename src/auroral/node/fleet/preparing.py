@@ -16,7 +16,7 @@ from auroral.node.fleet.deployed import SPARK, Agreed, Deployed, DeploymentError
 from auroral.node.fleet.processes import free_ports
 from auroral.node.fleet.roles.source import LINES
 from auroral.node.runfolder import RunFolder
-from auroral.wire.authority import NAMES, can_be_certified
+from auroral.wire.certificates import NAMES, can_be_certified
 
 USUAL_JOB = 0.3
 """Seconds that a job of one bucket may take on a machine that is shared, for judging a bound before anything was measured."""
@@ -34,6 +34,7 @@ def prepare(
     spark: str = SHARED,
     tls: bool = False,
     insecure: bool = False,
+    host: str | None = None,
 ) -> Deployed:
     """`deployment` is the text of its file, XML or YAML; without one, all queries run on so many nodes of this machine. `inputs` say how rows come in:
     a path with its speed, or tcp:HOST:PORT for lines; an input that is not named takes lines at a free port.
@@ -42,6 +43,9 @@ def prepare(
 
     With `tls`, each process gets a certificate, and none speaks to anybody who has none. Without, nodes may listen at addresses that other
     machines reach only where that is said to be meant (`insecure`).
+
+    `host` is where other machines reach this one, which has the sources and the client. The nodes whose endpoints have this host run here, the
+    others elsewhere. Without it, all run here.
 
     The first output with the lowest availability sets the bound, unless it is given.
     """
@@ -53,19 +57,22 @@ def prepare(
     if tls:
         _names_can_be_certified(fragments)
     elif not insecure:
-        _only_this_machine(fragments.endpoints)
+        _only_this_machine(fragments.endpoints, host)
+    _must_reach_one_another(fragments.endpoints, host)
     _only_outputs(checked, fragments)
     _inputs_must_be(checked, fragments, given)
     chosen = _bound(checked, fragments, bound)
     places = [*fragments.sources, *(() if fragments.endpoints else _nodes(fragments))]
     unfed = [stream for stream in fragments.sources if stream not in given]
-    free = (f"{LOCAL_HOST}:{port}" for port in free_ports(len(places) + len(unfed)))
+    at = host or LOCAL_HOST
+    free = iter(free_ports(len(places) + len(unfed), at))
     endpoints = {name: str(where) for name, where in fragments.endpoints.items()}
-    endpoints |= {name: next(free) for name in places}
-    given |= {stream: LINES + next(free) for stream in unfed}
+    endpoints |= {name: f"{at}:{next(free)}" for name in places}
+    # Who sends rows is on this machine, unless it is said where they are taken.
+    given |= {stream: f"{LINES}{LOCAL_HOST}:{next(free)}" for stream in unfed}
     origin = _origin(checked, fragments, given)
     sparks = _sparks(fragments, {} if asked is None else asked.sparks, spark)
-    agreed = Agreed(chosen, _ping_every(checked), None, replicas, endpoints, given, master, origin, sparks, tls)
+    agreed = Agreed(chosen, _ping_every(checked), None, replicas, endpoints, given, master, origin, sparks, tls, host)
     # With outputs of its own only: what the client is given stable.
     with RunFolder.claim(folder, checked, given, {}, flush=False) as made:
         if made.resumed:
@@ -105,13 +112,29 @@ def _names_can_be_certified(fragments: Fragments) -> None:
         )
 
 
-def _only_this_machine(endpoints: Mapping[str, Endpoint]) -> None:
-    for name, where in endpoints.items():
+def _only_this_machine(endpoints: Mapping[str, Endpoint], host: str | None) -> None:
+    sources = {} if host is None else {"sources": Endpoint(host)}
+    for name, where in {**endpoints, **sources}.items():
         if not where.loopback:
             raise DeploymentError(
                 f"{name} would listen at {where}, where anybody who reaches it could speak for a node\n"
                 f"    allowed: addresses that only this machine reaches, as {LOCAL_HOST}, or certificates\n"
                 "    next: --tls; or, in a network where everybody is trusted, --insecure"
+            )
+
+
+def _must_reach_one_another(endpoints: Mapping[str, Endpoint], host: str | None) -> None:
+    for name, where in endpoints.items():
+        if where.unspecified:
+            raise DeploymentError(
+                f"{name} is at {where}, which is no address that others can call\n"
+                "    allowed: an address of its machine\n    next: mend the endpoint"
+            )
+        if host is None and not where.loopback:
+            raise DeploymentError(
+                f"{name} is at {where}, and it is not known where other machines reach this one\n"
+                f"    allowed: endpoints that only this machine reaches, as {LOCAL_HOST}, or --host\n"
+                "    next: --host ADDRESS: nodes at this address run here, the others on other machines"
             )
 
 
