@@ -22,7 +22,7 @@ from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet, free_ports
 from auroral.node.storeddiagram import load_diagram
 from auroral.node.verify import verify_folder
-from fleet.watching import Feeds, client, frontier, until
+from fleet.watching import Feeds, client, closed, frontier, until
 
 HERE, THERE = "127.0.0.1", "127.0.0.2"
 
@@ -94,7 +94,7 @@ def test_two_folders_of_one_deployment(tmp_path: Path, spark: Any, capsys: pytes
             there.up(lambda _: None)
             goes_on(here)
             until(lambda: not client(here)["streams"]["sums"]["tentative_now"])
-        last = min((here.status()[name] or {})["closed"] for name in ("east", "west"))
+        last = closed(here)
         until(lambda: frontier(here) >= last)
     finally:
         for fleet in (here, *([] if there is None else [there])):

@@ -18,7 +18,7 @@ from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet
 from auroral.node.verify import verify_folder
 from engine.servers import environment, standalone
-from fleet.watching import Feeds, client, frontier, until, watch
+from fleet.watching import Feeds, client, closed, frontier, until, watch
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -44,7 +44,8 @@ def goes_on(fleet: Fleet) -> None:
 
 
 def right_in_the_end(fleet: Fleet, spark: Any) -> None:
-    until(lambda: frontier(fleet) >= min((fleet.status()[name] or {})["closed"] for name in ("east", "west")))
+    last = closed(fleet)
+    until(lambda: frontier(fleet) >= last)
     pids = [fleet.pid(name) for name in fleet.deployed.processes]
     fleet.down(lambda _: None)
     assert not any(map(alive, pids)), "a process was left behind"

@@ -18,7 +18,7 @@ from auroral.node.fleet.deployed import DeploymentError
 from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet
 from auroral.node.verify import verify_folder
-from fleet.watching import Feeds, client, frontier, until, watch
+from fleet.watching import Feeds, client, closed, frontier, until, watch
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -57,7 +57,8 @@ def test_an_input_away_and_processes_killed(running: Fleet, spark: Any, capsys: 
         assert "stable" in capsys.readouterr().out
     sent = running.status()["east"]
     assert sent is not None and sent["rows"] > 0
-    until(lambda: frontier(running) >= min((running.status()[name] or {})["closed"] for name in ("east", "west")))
+    last = closed(running)
+    until(lambda: frontier(running) >= last)
     pids = [running.pid(name) for name in running.deployed.processes]
     assert main(["down", "--folder", str(folder)]) == 0
     assert not any(map(alive, pids)), "a process was left behind"

@@ -81,5 +81,11 @@ def client(fleet: Fleet) -> dict[str, Any]:
     return fleet.status()["client"] or {"counts": {}, "streams": {}}
 
 
+def closed(fleet: Fleet) -> int:
+    """The bucket up to which both sources have given all."""
+    status = fleet.status()
+    return min(int((status[name] or {})["closed"]) for name in ("east", "west"))
+
+
 def frontier(fleet: Fleet) -> int:
     return int(client(fleet)["streams"].get("sums", {}).get("frontier", 0))
