@@ -7,8 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from faults import deployment
 
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+
+@pytest.fixture(autouse=True)
+def chosen(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nodes of all deployments compute with."""
+    monkeypatch.setattr(deployment, "SPARK_OF_NODES", str(request.config.getoption("--spark-of-nodes")))
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +29,7 @@ def spark() -> Iterator[Any]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--seeds", default="0..4", help="random schedules, as in 0..4")
+    parser.addoption("--spark-of-nodes", default="shared", help="shared, own, local[N] or spark://HOST:PORT")
     parser.addoption("--seconds", type=float, default=40.0, help="how long things fail in a random schedule")
 
 

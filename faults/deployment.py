@@ -26,6 +26,8 @@ SITES = ("east", "west", "north")
 PATIENT = 180.0
 """Seconds that anything may take on a machine that has other things to do."""
 ROWS, EVERY = 10, 0.1
+SPARK_OF_NODES = "shared"
+"""What nodes compute with."""
 
 
 def watched() -> DiagramBuilder:
@@ -87,7 +89,7 @@ def deployed(folder: Path) -> Iterator[Fleet]:
         return f'<replica_set name="{query}" query="{query}">{nodes}</replica_set>'
 
     text = f"<deploy>{replicas('merge')}{replicas('count')}</deploy>"
-    fleet = Fleet(prepare(folder, watched().check(), text))
+    fleet = Fleet(prepare(folder, watched().check(), text, spark=SPARK_OF_NODES))
     try:
         yield fleet.up(lambda _: None)
     finally:

@@ -2,6 +2,7 @@
 
 make test-faults
 make test-faults ARGS="--seeds 0..19 --seconds 60 -k random"
+make test-faults ARGS="--spark-of-nodes own"
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -117,9 +119,17 @@ def test_spark_is_killed(tmp_path: Path, spark: Any) -> None:
     with deployed(tmp_path / "live") as fleet:
         senders = Senders(fleet)
         until("it begins", lambda: frontier(fleet) > 3)
-        fleet.kill("spark")
+        for name in ("spark",) if fleet.deployed.sharing else ("mergea", "counta"):
+            # The JVM alone, where it is a node's own: the node ends with it.
+            os.kill(jvm_of(fleet, name), signal.SIGKILL)
+            until("its process has ended", lambda name=name: not fleet.lives(name))
         time.sleep(5)
         right_in_the_end(fleet, spark, senders)
+
+
+def jvm_of(fleet: Fleet, name: str) -> int:
+    found = subprocess.run(["pgrep", "-P", str(fleet.pid(name)), "java"], capture_output=True, text=True, check=True)
+    return int(found.stdout)
 
 
 def test_everything_is_killed_at_once_again_and_again(tmp_path: Path, spark: Any) -> None:

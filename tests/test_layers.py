@@ -30,6 +30,7 @@ MAY_IMPORT = {
 }
 # The public API, and the programs on top of it, are no layer: they put the parts together.
 PUTS_TOGETHER = {"__init__", "__main__", "app", "cli", "commands", "demo", "installed", "loading", "netmon"}
+IMPORTED_AS = {"pyyaml": "yaml"}
 
 
 def modules() -> list[Path]:
@@ -99,6 +100,7 @@ def test_every_imported_package_is_declared() -> None:
     extras = project["optional-dependencies"]
     requirements = [*project["dependencies"], *(r for name in extras if name != "dev" for r in extras[name])]
     declared = {re.split(r"\W", requirement)[0] for requirement in requirements}
+    declared = {IMPORTED_AS.get(package, package) for package in declared}
     imported = {name.split(".")[0] for module in modules() for _, name in imported_names(ast.parse(module.read_text()))}
     # py4j is pyspark's own bridge to the JVM: its version is pyspark's choice.
     assert imported - sys.stdlib_module_names - {"auroral", "py4j"} <= declared

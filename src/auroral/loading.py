@@ -15,6 +15,8 @@ from auroral.model.errors import DiagramError, Problem, unknown_name
 from auroral.model.types import Kind
 from auroral.model.xml import Loaded, read_diagram
 
+YAML = (".yaml", ".yml")
+
 
 class LoadWarning(UserWarning):
     """Something in an XML file is odd, and was ignored or read in the way that the warning says."""
@@ -119,10 +121,10 @@ def file_bytes(file: str, suffixes: Sequence[str]) -> bytes:
         there = _beside(path, suffixes)
         if there:
             next_step += f"; {path.parent} has {', '.join(there[:8])}{', ...' if there[8:] else ''}"
-        kinds = {".xml": "a Borealis XML file", ".py": "a Python file"}
+        kinds = {".xml": "a Borealis XML file", ".py": "a Python file", **dict.fromkeys(YAML, "a deployment as YAML")}
         problem = Problem(
             f"{_short(file)} cannot be read: {getattr(error, 'strerror', None) or error}",
-            allowed=" or ".join(kinds[suffix] for suffix in suffixes),
+            allowed=" or ".join(dict.fromkeys(kinds[suffix] for suffix in suffixes)),
             next_step=next_step,
         )
         raise DiagramError([problem]) from error

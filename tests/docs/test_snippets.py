@@ -4,7 +4,7 @@ The blocks of one page run in order, in one namespace and one temporary folder:
 
 - `python` is executed;
 - `bash` and `console`: lines that begin with `$ auroral` are run and must end with exit code 0;
-- `xml` is read with the project's reader and must be a valid diagram or deployment;
+- `xml` is read with the project's reader and must be a valid diagram or deployment, `yaml` a valid deployment;
 - `text` and `mermaid` are for reading.
 
 A block with `file=NAME` after its language is written to that file first, for the blocks below it.
@@ -27,7 +27,7 @@ from auroral.model.expression import functions
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-LANGUAGES = {"python", "bash", "console", "xml", "text", "mermaid"}
+LANGUAGES = {"python", "bash", "console", "xml", "yaml", "text", "mermaid"}
 READ_ONLY = {"text", "mermaid"}
 # Set-up commands that a page may show and that a test cannot run.
 NOT_RUN = {"make", "git", "cd", "pip", "export"}
@@ -99,6 +99,10 @@ def run_block(block: Block, namespace: dict[str, object]) -> None:
                 read_deployment(block.text, block.place)
             else:
                 check(read_diagram(block.text, block.place).diagram)
+        case "yaml":
+            from auroral.model.yaml import read_deployment as read_yaml_deployment
+
+            read_yaml_deployment(block.text, block.place)
         case "text" | "mermaid":
             pass
         case other:

@@ -3,83 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from auroral.engine.java import ensure_java
 from auroral.engine.session import start_session
 from engine.evaluators import by_reference
 from engine.one_session import PARTITIONS_CHOSEN, SOURCES, SWAPPED, UNTIL, as_json, outcomes, small_diagram
+from engine.servers import PATIENCE, environment, free_port, server, standalone
 from engine.test_own_session import WATCHED
 
 pytestmark = pytest.mark.spark
-
-TESTS = Path(__file__).parent.parent
-PATIENCE = 180
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
-def environment() -> dict[str, str]:
-    import pyspark
-
-    ensure_java()
-    return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")])),
-        "SPARK_HOME": str(Path(pyspark.__file__).parent),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYSPARK_PYTHON": sys.executable,
-        "SPARK_NO_DAEMONIZE": "1",
-        # Master, worker and executors are no programs that SPARK_SUBMIT_OPTS is for.
-        "JDK_JAVA_OPTIONS": os.environ["SPARK_SUBMIT_OPTS"],
-    }
-
-
-@contextmanager
-def server(log: Path, port: int, *command: str) -> Iterator[None]:
-    """A process of Spark's own, listening on `port`; it and its children end with the block."""
-    with log.open("wb") as opened:
-        process = subprocess.Popen(
-            [f"{environment()['SPARK_HOME']}/bin/{command[0]}", *command[1:]],
-            stdout=opened,
-            stderr=subprocess.STDOUT,
-            env=environment(),
-            cwd=log.parent,
-            start_new_session=True,
-        )
-    try:
-        deadline = time.monotonic() + PATIENCE
-        while not listening(port):
-            assert process.poll() is None, f"{command} ended:\n{log.read_text()[-3000:]}"
-            assert time.monotonic() < deadline, f"{command} does not listen:\n{log.read_text()[-3000:]}"
-            time.sleep(0.2)
-        yield
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait(20)
-
-
-def listening(port: int) -> bool:
-    with socket.socket() as tried:
-        return tried.connect_ex(("127.0.0.1", port)) == 0
 
 
 def outcome_at(address: str, folder: Path) -> dict[str, dict[str, list]]:
@@ -121,19 +58,9 @@ def test_a_local_session(spark, tmp_path, expected):
 
 
 def test_a_standalone_master(tmp_path, expected):
-    port, ui, worker_port, worker_ui = (free_port() for _ in range(4))
-    master = f"spark://127.0.0.1:{port}"
-    run = ("spark-class", "org.apache.spark.deploy.master.Master")
-    work = ("spark-class", "org.apache.spark.deploy.worker.Worker")
-    with (
-        server(tmp_path / "master.log", port, *run, "-h", "127.0.0.1", "-p", str(port), "--webui-port", str(ui)),
-        server(
-            *(tmp_path / "worker.log", worker_port, *work, "-h", "127.0.0.1", "-p", str(worker_port)),
-            *("--webui-port", str(worker_ui), "-c", "2", "-m", "2g", "-d", str(tmp_path / "work"), master),
-        ),
-    ):
+    with standalone(tmp_path, workers=1) as master:
         assert_all(outcome_at(master, tmp_path), expected)
-    assert any((tmp_path / "work").iterdir()), "no executor ran on the worker"
+    assert any((tmp_path / "work0").iterdir()), "no executor ran on the worker"
 
 
 @pytest.fixture(scope="module")

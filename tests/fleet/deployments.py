@@ -85,8 +85,13 @@ def frontier(fleet: Fleet) -> int:
     return int(client(fleet)["streams"].get("sums", {}).get("frontier", 0))
 
 
-def all_is_stable(fleet: Fleet) -> None:
-    """All that is closed by now: buckets go on being closed."""
+def closed(fleet: Fleet) -> int:
+    """The bucket up to which both sources have given all by now: the clock goes on closing more."""
     status = fleet.status()
-    closed = min((status[name] or {})["closed"] for name in ("east", "west"))
-    until(lambda: frontier(fleet) >= closed)
+    return min(int((status[name] or {})["closed"]) for name in ("east", "west"))
+
+
+def all_is_stable(fleet: Fleet) -> None:
+    """All that is closed by now."""
+    last = closed(fleet)
+    until(lambda: frontier(fleet) >= last)

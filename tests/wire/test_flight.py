@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -24,12 +25,13 @@ import pytest
 from auroral.dpc.values import Grant
 from auroral.model.deployment import Endpoint
 from auroral.wire import flight, outgoing
+from auroral.wire.authority import issue
+from auroral.wire.certificates import Certificates
 from auroral.wire.errors import WireError
 from auroral.wire.hello import Hello, Identity
 from auroral.wire.posting import ask_loop
 from auroral.wire.sockets import grpc_address
 from auroral.wire.things import Open, piece_head
-from wire.certs import Authority
 from wire.hosts import BROKEN, BUCKET, PATIENT, Hosts, Node, over_flight, run
 from wire.test_transport import stable
 
@@ -365,12 +367,12 @@ def test_another_node_at_the_address_is_not_talked_to() -> None:
 
 
 @pytest.mark.slow
-def test_tls(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    ours, others = Authority(tmp_path / "ours"), Authority(tmp_path / "others")
+def test_tls(caplog: pytest.LogCaptureFixture) -> None:
+    ours, others = issue(["n1", "n2", "n6", "n7"]), issue(["n4"])
 
     async def scenario(hosts: Hosts) -> None:
-        node = await hosts.node("n1", "a", certificates=ours.certificate("n1"))
-        good = await hosts.node("n2", "b", certificates=ours.certificate("n2"))
+        node = await hosts.node("n1", "a", certificates=ours["n1"])
+        good = await hosts.node("n2", "b", certificates=ours["n2"])
         good.transport.send("b", "a", Grant(1))
         await node.until(lambda: node.heard.get("a"))
         node.transport.send("a", "b", Grant(2))
@@ -378,8 +380,8 @@ def test_tls(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         assert node.numbers("a", "b") == [1] and good.numbers("b", "a") == [2]
         refused = {
             "without": None,
-            "of another authority": others.certificate("n4"),
-            "of another name": ours.certificate("n6"),
+            "of another authority": others["n4"],
+            "of another name": ours["n6"],
         }
         for number, certificates in enumerate(refused.values(), 3):
             core = f"c{number}"
@@ -397,6 +399,43 @@ def test_tls(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
 
     with caplog.at_level(logging.WARNING):
         run("flight", scenario)
+
+
+def test_certificates_in_a_folder_are_for_its_owner_alone(tmp_path: Path) -> None:
+    ours = issue(["n1"])["n1"]
+    ours.write(tmp_path / "tls" / "n1")
+    assert Certificates.from_folder(tmp_path / "tls" / "n1") == ours
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "tls" / "n1").iterdir()} == {0o600}
+    assert stat.S_IMODE((tmp_path / "tls" / "n1").stat().st_mode) == 0o700
+
+
+def test_a_closed_book_lets_in_only_who_is_in_it() -> None:
+    """Also of those that have a certificate. Whoever is refused is told of."""
+
+    async def scenario(hosts: Hosts) -> None:
+        ours, told = issue(["n1", "n2"]), list[str]()
+        node = await hosts.node("n1", "a", certificates=ours["n1"])
+        node.transport.told_refused = lambda kind, detail: told.append(f"{kind}: {detail}")
+        other = await hosts.node("n2", "b", certificates=ours["n2"])
+        other.transport.book = replace(hosts.book, nodes=dict(hosts.book.nodes), cores=dict(hosts.book.cores))
+        hosts.book.closed = True
+        hosts.book.locate("n2", None)
+        hosts.book.place("b", None)
+        other.transport.send("b", "a", Grant(1))
+        await other.until(lambda: other.heard.get("b"))
+        assert other.numbers("b", "a") == [BROKEN] and not node.heard
+        assert told and told[0].startswith("… is nobody of this deployment: hello: 'n2' is nobody")
+        hosts.book.place("b", "n2")
+        other.transport.send("b", "a", Grant(2))
+        await node.until(lambda: node.heard.get("a"))
+        node.transport.refuse("n2")
+        before = len(told)
+        await node.until(lambda: node.numbers("a", "b")[-1] == BROKEN)
+        other.transport.send("b", "a", Grant(3))
+        await node.until(lambda: node.counters("n2").refused["the link is cut"])
+        assert len(told) == before, "a cut is on purpose"
+
+    run("flight", scenario)
 
 
 # Threads and ports

@@ -82,8 +82,8 @@ def configure(parser: ArgumentParser) -> None:
         "files",
         metavar="FILE",
         nargs="+",
-        help="a Borealis XML file (diagram or deployment), or a Python file that defines diagrams in module-level "
-        "names, which is executed. A deployment is checked against the diagrams given with it",
+        help="a Borealis XML file (diagram or deployment), a deployment as YAML, or a Python file that defines diagrams in "
+        "module-level names, which is executed. A deployment is checked against the diagrams given with it",
     )
     add_json(parser)
     parser.add_argument(

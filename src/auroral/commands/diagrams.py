@@ -1,4 +1,4 @@
-"""Diagrams and deployments from files: Borealis XML, or a Python program that defines diagrams."""
+"""Diagrams and deployments from files: Borealis XML, a Python program that defines diagrams, or a deployment as YAML."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from auroral.commands.programs import diagrams_of_program
 from auroral.commands.terminal import WrongUse
-from auroral.loading import StimeChoice, StimeError, file_bytes, read_with_stimes, stamps_of
+from auroral.loading import YAML, StimeChoice, StimeError, file_bytes, read_with_stimes, stamps_of
 from auroral.model.builder import as_diagram
 from auroral.model.deployment import Deployment
 from auroral.model.diagram import Diagram
@@ -16,6 +16,7 @@ from auroral.model.errors import AuroralError, DiagramError, Problem, unknown_na
 from auroral.model.stamps import with_stamps
 from auroral.model.xml import Loaded, read_deployment
 from auroral.model.xml.read import read_xml
+from auroral.model.yaml import read_deployment as read_yaml_deployment
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,12 @@ class Source:
 
 def read_source(file: str, stimes: Sequence[StimeChoice] = ()) -> Source:
     """Read a file; what is wrong with it is in the result."""
-    kind = "python" if Path(file).suffix.lower() == ".py" else "xml"
+    kinds = {".py": "python", **dict.fromkeys(YAML, "deployment")}
+    kind = kinds.get(Path(file).suffix.lower(), "xml")
     try:
-        text = file_bytes(file, (".xml", ".py"))
+        text = file_bytes(file, (".xml", ".py", *YAML))
+        if kind == "deployment":
+            return Source(file, kind, deployment=read_yaml_deployment(text, file))
         if kind == "python":
             found = [as_diagram(one) for one in diagrams_of_program(file)]
             return Source(file, kind, tuple(_stamped(diagram, stimes) for diagram in found))
@@ -82,7 +86,7 @@ def load_deployment(file: str) -> Deployment:
     if source.deployment is None:
         raise AuroralError(
             f"{file} is a diagram: it says what queries are, not where they run\n"
-            "    allowed: a deployment, as XML with the root <deploy>\n    next: see examples/grid-deploy.xml"
+            "    allowed: a deployment, as XML with the root <deploy> or as YAML\n    next: see examples/grid-deploy.xml"
         )
     return source.deployment
 

@@ -145,7 +145,7 @@ def _deployed(
 
 
 def _place(endpoint: Endpoint) -> str:
-    return str(replace(endpoint, host=Endpoint().host) if endpoint.same(Endpoint(port=endpoint.port)) else endpoint)
+    return str(endpoint.plain)
 
 
 def _places(endpoints: Iterable[Endpoint]) -> frozenset[str]:

@@ -88,15 +88,18 @@ def need_java() -> None:
         raise NoJava(str(error)) from error
 
 
-def start_session(master: str = DEFAULT_MASTER, *, memory: str = "2g", partitions: int | None = None) -> SparkSession:
-    """A session of our own on a local Spark, a `spark://` master, or a Spark Connect address (`sc://host:port`).
+def start_session(
+    master: str = DEFAULT_MASTER, *, memory: str = "2g", partitions: int | None = None, cores: int | None = None
+) -> SparkSession:
+    """A session of our own on a local Spark, a `spark://` master, or a Spark Connect address (`sc://host:port`). Of a `spark://` master it
+    takes so many `cores`, or all that there are.
 
     Where this process has a Spark already, that one is used and its sessions are left as they are: our settings are for
     the new session only.
     """
     if master.startswith("sc://"):
         return configured(_connect(master), partitions)
-    session = _local_or_cluster(master, memory).newSession()
+    session = _local_or_cluster(master, memory, cores).newSession()
     # Spark's default of 200 is for clusters; here it would be 200 tasks a stage on two cores.
     return configured(session, partitions or session.sparkContext.defaultParallelism)
 
@@ -126,7 +129,7 @@ def cancel_job_group(session: SparkSession, group: str) -> None:
         session.sparkContext.cancelJobGroup(group)
 
 
-def _local_or_cluster(master: str, memory: str) -> SparkSession:
+def _local_or_cluster(master: str, memory: str, cores: int | None) -> SparkSession:
     """The Spark of this process; started, with the settings that it must have from the beginning, where there is none."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -138,7 +141,7 @@ def _local_or_cluster(master: str, memory: str) -> SparkSession:
     # Workers must have the packages that the driver has.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("auroral").config("spark.driver.memory", memory)
-    for key, value in STATIC.items():
+    for key, value in {**STATIC, **({} if cores is None else {"spark.cores.max": str(cores)})}.items():
         builder = builder.config(key, value)
     started = builder.getOrCreate()
     started.sparkContext.setLogLevel("ERROR")

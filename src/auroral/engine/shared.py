@@ -28,9 +28,20 @@ def gateway_of(session: SparkSession) -> Gateway:
     return Gateway(int(parameters.port), str(parameters.auth_token))
 
 
+def jvm_of(session: SparkSession) -> int:
+    """The number of the JVM's process, which this process started."""
+    return int(session.sparkContext._gateway.proc.pid)  # type: ignore[union-attr]
+
+
 def jvm_lives(session: SparkSession) -> bool:
     """Whether the JVM that this process started has not ended."""
     return session.sparkContext._gateway.proc.poll() is None  # type: ignore[union-attr]
+
+
+def stop_own(session: SparkSession) -> None:
+    """Ends the Spark of this process, unless it has ended by itself."""
+    if jvm_lives(session):
+        session.stop()
 
 
 def attached(gateway: Gateway) -> SparkSession:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from auroral.model.errors import Place, Problem
 
@@ -13,6 +14,10 @@ MONITOR_PORT = 25000
 ENDPOINTS = "host:port, :port, host or nothing (ports: 1 to 65535)"
 LOCAL_HOST = "127.0.0.1"
 
+OWN, SHARED = "own", "shared"
+SPARKS = "own, shared, local[N] or spark://HOST:PORT"
+
+_MASTER = re.compile(r"local\[(?:[1-9][0-9]{0,3}|\*)\]|spark://[^\s/:,]+:[0-9]{1,5}(?:,[^\s/:,]+:[0-9]{1,5})*")
 _ENDPOINT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]/]*)(?::([0-9]{0,5}))?")
 
 
@@ -26,10 +31,31 @@ class Endpoint:
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
 
+    @property
+    def plain(self) -> Endpoint:
+        """In one spelling: `localhost` is 127.0.0.1."""
+        return replace(self, host=LOCAL_HOST) if self.host == "localhost" else self
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        return (address := self._address) is not None and address.is_loopback
+
+    @property
+    def unspecified(self) -> bool:
+        """Whether it stands for all addresses of a machine: one can listen there, and nobody else can call."""
+        return (address := self._address) is not None and address.is_unspecified
+
+    @property
+    def _address(self) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+        try:
+            return ipaddress.ip_address(self.plain.host.strip("[]"))
+        except ValueError:
+            return None
+
     def same(self, other: Endpoint) -> bool:
-        """Whether both mean one place: `localhost` and 127.0.0.1 do."""
-        here = {"localhost": LOCAL_HOST}
-        return self.port == other.port and here.get(self.host, self.host) == here.get(other.host, other.host)
+        """Whether both mean one place."""
+        return self.plain == other.plain
 
 
 def endpoint(text: str, default_port: int = NODE_PORT) -> Endpoint:
@@ -41,10 +67,21 @@ def endpoint(text: str, default_port: int = NODE_PORT) -> Endpoint:
     return Endpoint(match[1].lower() or LOCAL_HOST, port)
 
 
+def spark(text: str) -> str:
+    """Which Spark a node computes with; ValueError where it is none of SPARKS."""
+    text = text.strip()
+    if text not in (OWN, SHARED) and _MASTER.fullmatch(text) is None:
+        raise ValueError(f"{text[:60]!r} is no Spark of a node")
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
+    """`spark` is an extension of Borealis' files: one of SPARKS, where the node says which."""
+
     endpoint: Endpoint
     queries: tuple[str, ...] = ()
+    spark: str | None = None
     place: Place = field(default=Place(), compare=False)
 
 
@@ -124,6 +161,17 @@ class Deployment:
     unsubscribes: tuple[Unsubscribe, ...] = ()
     moves: tuple[Move, ...] = ()
     warnings: tuple[Problem, ...] = field(default=(), compare=False)
+
+    @property
+    def all_nodes(self) -> Iterator[Node]:
+        yield from self.nodes
+        for replicas in self.replica_sets:
+            yield from replicas.nodes
+
+    @property
+    def sparks(self) -> dict[Endpoint, str]:
+        """Of the nodes that say which, by their plain endpoint."""
+        return {node.endpoint.plain: node.spark for node in self.all_nodes if node.spark is not None}
 
     @property
     def all_publishes(self) -> Iterator[Publish]:

@@ -24,6 +24,7 @@ from auroral.model.schema import Schema
 from auroral.node.account import Counts
 from auroral.node.compare import Comparison, compare
 from auroral.node.evaluator import Session
+from auroral.node.fleet.deployed import must_have_outputs
 from auroral.node.fleet.versions import oracle
 from auroral.node.inputsums import InputSums, read_input
 from auroral.node.outputlog import OutputLog
@@ -43,6 +44,7 @@ def verify_folder(session: Session, path: Path, since_last: bool = False) -> Rep
 
     Loads the folder's pickle: open only folders you trust.
     """
+    must_have_outputs(path)
     folder = RunFolder.look(path)
     with (
         verifying(path) as lock,

@@ -11,13 +11,17 @@ from auroral.model.deployment import Endpoint
 @dataclass(slots=True)
 class AddressBook:
     """A core that is not in it may still come in over a connection, and is answered there: a client, or one that has just moved. A node
-    without an address is never called, but may call."""
+    without an address is never called, but may call. In a book that is closed, whoever is not in it may not."""
 
     nodes: dict[str, Endpoint] = field(default_factory=dict)
     cores: dict[str, str] = field(default_factory=dict)
     """By core, its node."""
+    closed: bool = False
     watchers: list[Callable[[str], None]] = field(default_factory=list)
     """Told which core has another node, or none, from now on."""
+
+    def __contains__(self, node: str) -> bool:
+        return node in self.nodes or node in self.cores.values()
 
     def locate(self, node: str, endpoint: Endpoint | None) -> None:
         """From the next connection on."""

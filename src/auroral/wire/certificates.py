@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from auroral.wire.errors import WireError
 
 CA, CERTIFICATE, KEY = "ca.pem", "cert.pem", "key.pem"
+NAMES = "1 to 63 letters a to z, digits, - and _"
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
+
+
+def can_be_certified(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +41,16 @@ class Certificates:
                 raise WireError("this is no PEM file", str(path), "text with a line -----BEGIN ...-----")
             found.append(data)
         return Certificates(*found)
+
+    def write(self, folder: Path) -> None:
+        """Into a new folder, that its owner alone can look into. Durable when this returns."""
+        folder.mkdir(mode=0o700, parents=True)
+        for name, content in ((CA, self.ca), (CERTIFICATE, self.certificate), (KEY, self.key)):
+            descriptor = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as opened:
+                opened.write(content)
+                opened.flush()
+                os.fsync(opened.fileno())
 
     @staticmethod
     def from_folder(folder: Path) -> Certificates:

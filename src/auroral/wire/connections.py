@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from auroral.wire.addresses import AddressBook
 from auroral.wire.counters import Counters, kind_of, short
-from auroral.wire.errors import Overtaken, WireError
+from auroral.wire.errors import CutOff, Overtaken, WireError
 from auroral.wire.hello import Hello, Identity, check_hello
 from auroral.wire.known import STRANGERS, Known
 from auroral.wire.lanes import WEIGHTS, Way
@@ -52,6 +52,8 @@ class Connections(Transport):
         self.running = False
         self._cores = Living(deliver)
         self._peers = Known(book, strangers)
+        self.told_refused: Callable[[str, str], None] | None = None
+        """Told of every caller that was refused: the kind of reason, and the reason."""
         self._watch: asyncio.TimerHandle | None = None
         self._looked = 0.0
 
@@ -177,8 +179,11 @@ class Connections(Transport):
             raise
 
     def refused(self, error: WireError, caller: str = STRANGERS) -> None:
-        self._peer(caller).counters.refused[kind_of(error.problem.what)] += 1
+        kind = kind_of(error.problem.what)
+        self._peer(caller).counters.refused[kind] += 1
         _log.warning("%s refuses a connection: %s", self.node, error)
+        if self.told_refused is not None and not isinstance(error, CutOff):
+            self.told_refused(kind, str(error))
 
     def _accept(self, hello: Hello, certified: str | None) -> tuple[Hello, Link]:
         name = hello.identity.node
@@ -186,12 +191,14 @@ class Connections(Transport):
             raise WireError("the node stops", self.node)
         if certified is not None and certified != name:
             raise WireError(f"the certificate of {certified!r} comes with the name {name!r}", "hello", certified)
+        if self.book.closed and name not in self.book:
+            raise WireError(f"{name!r} is nobody of this deployment", "hello", "those in the address book")
         check_hello(self.identity, hello)
         self._peers.check_room(name, certified)
         peer = self._peer(name)
         peer.certified = peer.certified or certified is not None
         if peer.cut:
-            raise WireError("the link is cut", name)
+            raise CutOff("the link is cut", name)
         if peer.link is not None:
             known = peer.link.their
             if known.identity.life == hello.identity.life and hello.attempt <= known.attempt:

@@ -20,5 +20,9 @@ def reason_of(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error)[:200]}"
 
 
+class CutOff(WireError):
+    """A connection is not taken because the link was cut on purpose."""
+
+
 class Overtaken(WireError):
     """A connection is not taken because there is another one between the two nodes, or one in the making: nothing is wrong."""

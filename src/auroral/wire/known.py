@@ -40,7 +40,7 @@ class Known:
     def check_room(self, name: str, certified: str | None) -> None:
         """WireError for one stranger too many."""
         known = self.get(name)
-        if certified is not None or self._in_book(name) or (known is not None and known.link is not None):
+        if certified is not None or name in self.book or (known is not None and known.link is not None):
             return
         in_book = {*self.book.nodes, *self.book.cores.values()}
         linked = [peer for peer in self if peer.link is not None]
@@ -55,7 +55,4 @@ class Known:
 
     def is_stranger(self, peer: Peer) -> bool:
         """Whether anybody could have claimed its name, and nobody here has done anything to it."""
-        return not (peer.certified or self._in_book(peer.name) or peer.cut or peer.delay or peer.name == STRANGERS)
-
-    def _in_book(self, name: str) -> bool:
-        return name in self.book.nodes or name in self.book.cores.values()
+        return not (peer.certified or peer.name in self.book or peer.cut or peer.delay or peer.name == STRANGERS)

@@ -115,6 +115,32 @@ def test_warnings() -> None:
     assert [w.next_step for w in deployment.warnings] == ["did you mean 'node'?", "did you mean 'node'?"]
 
 
+def test_a_node_says_which_spark_it_computes_with() -> None:
+    deployment = read(
+        '<node endpoint="n1" spark="own"/>',
+        '<replica_set name="p"><node endpoint="localhost:2" spark=" spark://far:7077 "/><node endpoint=":3"/></replica_set>',
+        '<replica_set name="q"><node endpoint=":2"/><node endpoint="n1" spark="own"/></replica_set>',
+    )
+    assert deployment.sparks == {Endpoint("n1"): "own", Endpoint(port=2): "spark://far:7077"}
+
+
+def test_a_spark_that_cannot_be_and_two_for_one_node() -> None:
+    wrong = ("mine", "", "local[0]", "local[x]", "spark://far", "sc://far:1", "spark://a:1,b")
+    with pytest.raises(DiagramError) as caught:
+        read(
+            *(f'<node endpoint=":{n}" spark="{text}"/>' for n, text in enumerate(wrong, 1)),
+            '<node endpoint=":9" spark="local[*]"/>',
+            '<replica_set name="p"><node endpoint="localhost:9" spark="shared"/></replica_set>',
+        )
+    *unknown, twice = caught.value.problems
+    assert [p.what for p in unknown] == [f"{text!r} is no Spark of a node" for text in wrong]
+    assert {p.allowed for p in unknown} == {"own, shared, local[N] or spark://HOST:PORT"}
+    assert (twice.place.line, twice.what) == (
+        10,
+        "the node has the Spark 'shared', and elsewhere in the file 'local[*]'",
+    )
+
+
 DIAGRAM = load(
     '<query name="Left">',
     box("filter", {"expression.0": "v > 1"}, name="one"),

@@ -32,8 +32,11 @@ def _command(
 
     def run(args: Namespace) -> int:
         given = [getattr(args, place.lower()) for place in places]
-        do(fleet_of(args), *given, **({"one_way": args.one_way} if hasattr(args, "one_way") else {}))
+        fleet = fleet_of(args)
+        do(fleet, *given, **({"one_way": args.one_way} if hasattr(args, "one_way") else {}))
         say(said.format(*given))
+        for name in set(given).intersection(fleet.deployed.elsewhere):
+            say(f"  {name} runs at {fleet.deployed.where(name)}: it was not told, and sees what the other side does")
         return FINE
 
     return SimpleNamespace(

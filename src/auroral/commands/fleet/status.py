@@ -56,6 +56,8 @@ def table(fleet: Fleet, status: dict[str, dict[str, Any] | None]) -> str:
             rows.append(
                 (name if number == 0 else "", stream, state, frontier, behind, tentative, memory if number == 0 else "")
             )
+    for name in fleet.deployed.elsewhere:
+        rows.append((name, "", f"at {fleet.deployed.where(name)}", "", "", "", ""))
     return columns(rows) + _left_out(status) + _summary(status, settings.bound)
 
 

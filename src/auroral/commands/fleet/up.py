@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from auroral.commands.diagrams import load_deployment, load_one
 from auroral.commands.fleet.common import add_folder, fleet_of
 from auroral.commands.options import add_json, add_master, parse_length, parse_output, parse_stime
 from auroral.commands.terminal import FINE, WrongUse, say, say_json
+from auroral.dpc.assembly import CLIENT
 from auroral.engine.session import DEFAULT_MASTER
-from auroral.loading import file_bytes
+from auroral.loading import YAML, file_bytes
 from auroral.model.checking import check
+from auroral.model.deployment import SHARED, SPARKS, Endpoint, endpoint, spark
 from auroral.node.fleet.deployed import Deployed
 from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet
@@ -22,6 +24,7 @@ NAME = "up"
 SUMMARY = "start the processes of a deployment on this machine: sources, nodes with replicas, and a client"
 EXAMPLE = """\
   auroral up deploy.xml --diagram netmon.py --folder runs/live
+  auroral up deploy.yaml --diagram netmon.py
   auroral up --diagram netmon.py --replicas 2 --input packets=packets.csv@1x
   auroral up --diagram netmon.py --input packets=http:127.0.0.1:8080
   auroral up --folder runs/live"""
@@ -32,7 +35,7 @@ def configure(parser: ArgumentParser) -> None:
         "deployment",
         nargs="?",
         metavar="DEPLOY",
-        help="which nodes run which queries, as XML; without it, all queries run on --replicas nodes",
+        help="which nodes run which queries, as XML or YAML; without it, all queries run on --replicas nodes",
     )
     parser.add_argument(
         "--diagram", metavar="FILE", help="what to run, as XML or Python; left out, what is in --folder"
@@ -63,7 +66,7 @@ def configure(parser: ArgumentParser) -> None:
         metavar="HOST:PORT",
         help="where programs read the outputs (auroral.client); left out, a free port of this machine",
     )
-    parser.add_argument("--replicas", type=int, default=2, metavar="N", help="nodes, where no DEPLOY is given (2)")
+    parser.add_argument("--replicas", type=int, metavar="N", help="nodes, where no DEPLOY is given (2)")
     parser.add_argument(
         "--bound",
         type=parse_length,
@@ -76,6 +79,29 @@ def configure(parser: ArgumentParser) -> None:
         metavar="ADDRESS",
         help="postgresql://USER@HOST/DATABASE of the database that the catalog is in; left out, a file in the folder",
     )
+    parser.add_argument(
+        "--spark",
+        type=_spark,
+        metavar="WHICH",
+        help="what nodes compute with of which DEPLOY does not say it: shared, one Spark for all (shared); own, a Spark in the process of "
+        "each, as --master says; or local[N] or spark://HOST:PORT for each",
+    )
+    parser.add_argument(
+        "--tls",
+        action="store_true",
+        help="processes prove to one another who they are, by certificates made for this deployment alone, and encrypt what they say",
+    )
+    parser.add_argument(
+        "--host",
+        type=_host,
+        metavar="ADDRESS",
+        help="where other machines reach this one: nodes whose endpoints have this host run here, the others there (see auroral pack)",
+    )
+    parser.add_argument(
+        "--insecure",
+        action="store_true",
+        help="without --tls, let nodes listen where other machines reach them: anybody there could speak for a node",
+    )
     add_folder(parser)
     add_master(parser)
     add_json(parser)
@@ -87,7 +113,7 @@ def run(args: Namespace) -> int:
             "--output, --stable-only and --serve are for a new deployment\n"
             f"    next: leave them out to go on with {args.folder}; or begin a new one with --diagram FILE"
         )
-    fleet = fleet_of(args) if args.diagram is None else Fleet(_new(args))
+    fleet = _known(args) if args.diagram is None else Fleet(_new(args))
 
     def progress(text: str) -> None:
         if not args.json:
@@ -99,22 +125,40 @@ def run(args: Namespace) -> int:
     sources = {name: found for name, found in status.items() if found and found.get("takes")}
     if args.json:
         lines = {name: found["lines"] for name, found in sources.items() if found["lines"]}
-        serves = fleet.deployed.agreed.serve
-        say_json({"folder": str(fleet.deployed.folder), "processes": list(status), "lines": lines, "serves": serves})
+        elsewhere = {name: fleet.deployed.where(name) for name in fleet.deployed.elsewhere}
+        found = {"folder": str(fleet.deployed.folder), "processes": list(status), "lines": lines}
+        found |= {"serves": fleet.deployed.agreed.serve} | ({"elsewhere": elsewhere} if elsewhere else {})
+        say_json(found)
         return FINE
     say(f"running in {fleet.deployed.folder}: {', '.join(status)}")
-    for name, found in sources.items():
-        say(f"  {name} takes {found['takes']}")
-    say(
-        f"  outputs can be read at {fleet.deployed.agreed.serve}, or from Python: auroral.client.connect({args.folder!r})"
-    )
+    for name, source in sources.items():
+        say(f"  {name} takes {source['takes']}")
+    if CLIENT in status:
+        where = fleet.deployed.agreed.serve
+        say(f"  outputs can be read at {where}, or from Python: auroral.client.connect({args.folder!r})")
+    for name in fleet.deployed.elsewhere:
+        packed = f": auroral pack {name} --folder {args.folder} --out {name}.tgz" if CLIENT in status else ""
+        say(f"  {name} runs at {fleet.deployed.where(name)}{packed}")
     say(f"watch it: auroral status --folder {args.folder}; end it: auroral down --folder {args.folder}")
     return FINE
 
 
+def _known(args: Namespace) -> Fleet:
+    """What a deployment is was agreed on when it was new."""
+    new = ("deployment", "name", "stime", "input", "replicas", "bound", "spark", "tls", "host", "insecure", "master")
+    given = ["DEPLOY" if one == "deployment" else f"--{one}" for one in new if getattr(args, one)]
+    if given:
+        raise WrongUse(
+            f"{', '.join(given)}: only of a new deployment\n    allowed: --folder alone, to go on with what is there\n"
+            "    next: leave it out; or give --diagram and a new folder"
+        )
+    return fleet_of(args)
+
+
 def _new(args: Namespace) -> Deployed:
-    if args.replicas < 1 or args.replicas > 26:
-        raise WrongUse(f"--replicas: {args.replicas}; allowed: 1 to 26")
+    replicas = 2 if args.replicas is None else args.replicas
+    if replicas < 1 or replicas > 26:
+        raise WrongUse(f"--replicas: {replicas}; allowed: 1 to 26")
     if (args.master or "").startswith("sc://"):
         raise WrongUse(
             f"--master {args.master}: the nodes of a deployment share one Spark, which a Spark Connect server does not let them\n"
@@ -124,7 +168,7 @@ def _new(args: Namespace) -> Deployed:
     text = None
     if args.deployment is not None:
         load_deployment(args.deployment)
-        text = file_bytes(args.deployment, (".xml",)).decode()
+        text = _utf8(args.deployment)
     bound = None if args.bound is None else args.bound / 1e6
     folder = Path(args.folder).absolute()
     deployed = prepare(
@@ -132,14 +176,43 @@ def _new(args: Namespace) -> Deployed:
         checked,
         text,
         bound=bound,
-        replicas=args.replicas,
+        replicas=replicas,
         inputs=dict(args.input),
         master=args.master or DEFAULT_MASTER,
         catalog=args.catalog,
         outputs=args.output,
         stable_only=args.stable_only,
         serve=args.serve,
+        spark=args.spark or SHARED,
+        tls=args.tls,
+        host=args.host,
+        insecure=args.insecure,
     )
     if Path(args.diagram).suffix.lower() == ".xml":
         keep_text(folder, file_bytes(args.diagram, (".xml",)))
     return deployed
+
+
+def _host(text: str) -> str:
+    try:
+        found = endpoint(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{error}; allowed: an address or a name, without a port") from error
+    if not text.strip() or found.port != Endpoint().port or found.unspecified:
+        raise ArgumentTypeError(f"{text!r}; allowed: an address or a name that others can call, without a port")
+    return found.host
+
+
+def _spark(text: str) -> str:
+    try:
+        return spark(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{error}; allowed: {SPARKS}") from error
+
+
+def _utf8(file: str) -> str:
+    """The folder keeps it as it is, and is read everywhere."""
+    try:
+        return file_bytes(file, (".xml", *YAML)).decode()
+    except UnicodeDecodeError as error:
+        raise WrongUse(f"{file}: {error}\n    allowed: UTF-8\n    next: save the file as UTF-8") from error

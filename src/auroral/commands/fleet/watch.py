@@ -29,7 +29,7 @@ def _configure_why(parser: ArgumentParser) -> None:
 def _run_why(args: Namespace) -> int:
     fleet = fleet_of(args)
     told = False
-    for name in fleet.deployed.processes:
+    for name in fleet.deployed.here:
         try:
             story = fleet.ask(name, "why", stream=args.stream)
         except NoAnswer:

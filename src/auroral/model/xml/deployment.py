@@ -9,6 +9,7 @@ from auroral.model.deployment import (
     ENDPOINTS,
     MONITOR_PORT,
     NODE_PORT,
+    SPARKS,
     Client,
     Deployment,
     Endpoint,
@@ -20,6 +21,7 @@ from auroral.model.deployment import (
     Subscribe,
     Unsubscribe,
     endpoint,
+    spark,
 )
 from auroral.model.xml.notes import Notes
 from auroral.model.xml.parameters import LARGEST
@@ -36,6 +38,11 @@ def read_deployment(text: str | bytes, file: str | None = None) -> Deployment:
     expect_root(root, "deploy", file)
     notes = Notes(file)
     check_words(root, DEPLOYMENT, notes)
+    return deployment_in(root, notes)
+
+
+def deployment_in(root: Element, notes: Notes) -> Deployment:
+    """What the elements mean, whatever they were written in. Raises all that was noted by then, and here."""
     reading = _Reading(notes)
     deployment = Deployment(
         nodes=_added_up(reading.nodes(root)),
@@ -69,6 +76,7 @@ def read_deployment(text: str | bytes, file: str | None = None) -> Deployment:
 class _Reading:
     def __init__(self, notes: Notes):
         self.notes = notes
+        self._sparks: dict[Endpoint, str] = {}
 
     def endpoint(self, element: Element, default_port: int, text: str | None = None) -> Endpoint | None:
         """The endpoint in `text`, else in the element's attribute; None where there is none."""
@@ -83,7 +91,30 @@ class _Reading:
 
     def nodes(self, parent: Element) -> list[Node]:
         read = [(e, self.endpoint(e, NODE_PORT)) for e in parent.all("node")]
-        return [Node(found, _list(e, "query"), self.notes.place(e)) for e, found in read if found is not None]
+        return [
+            Node(found, _list(e, "query"), self._spark(e, found), self.notes.place(e))
+            for e, found in read
+            if found is not None
+        ]
+
+    def _spark(self, element: Element, at: Endpoint) -> str | None:
+        text = element.attributes.get("spark")
+        if text is None:
+            return None
+        try:
+            found = spark(text)
+        except ValueError as error:
+            self.notes.error(element, str(error), allowed=SPARKS, next_step="mend it, or leave it out")
+            return None
+        earlier = self._sparks.setdefault(at.plain, found)
+        if earlier != found:
+            self.notes.error(
+                element,
+                f"the node has the Spark {found!r}, and elsewhere in the file {earlier!r}",
+                allowed="one Spark for each node",
+                next_step="say it once",
+            )
+        return found
 
     def replica_sets(self, root: Element) -> tuple[ReplicaSet, ...]:
         sets: dict[str, ReplicaSet] = {}
@@ -95,8 +126,8 @@ class _Reading:
                 self.notes.error(
                     element,
                     "the replica set has no node",
-                    "at least one <node>",
-                    'add <node endpoint="host:port"/>',
+                    "at least one node",
+                    "add a node with its endpoint, host:port",
                 )
             earlier = sets.get(name, ReplicaSet(name, place=self.notes.place(element)))
             nodes = _added_up([*earlier.nodes, *self.nodes(element)])
@@ -148,7 +179,8 @@ def _added_up(nodes: Iterable[Node]) -> tuple[Node, ...]:
     merged: dict[Endpoint, Node] = {}
     for node in nodes:
         earlier = merged.get(node.endpoint, node)
-        merged[node.endpoint] = replace(earlier, queries=_union(earlier.queries, node.queries))
+        queries = _union(earlier.queries, node.queries)
+        merged[node.endpoint] = replace(earlier, queries=queries, spark=earlier.spark or node.spark)
     return tuple(merged.values())
 
 

@@ -29,8 +29,9 @@ _FLAGS = {
 class Notes:
     """Errors and warnings of one file, each with the place of the element that it is about."""
 
-    def __init__(self, file: str | None):
-        self.file = file
+    def __init__(self, file: str | None, part: str = "attribute"):
+        """`part` is what the file calls a value of an element."""
+        self.file, self.part = file, part
         self.errors: list[Problem] = []
         self.warnings: list[Problem] = []
 
@@ -81,7 +82,7 @@ class Notes:
             length = "is empty" if not text else f"has {len(text)} characters"
             self.error(
                 element,
-                f"attribute {attribute!r} {length}",
+                f"{self.part} {attribute!r} {length}",
                 f"a name of 1 to {MAX_NAME_LENGTH} characters",
                 next_step=f"give {attribute!r} a name",
             )

@@ -1,7 +1,8 @@
 """The elements and attributes of diagram and deployment files (X1), and what of a tree is not among them.
 
 What genuine files have beyond the DTD is here too: `radius`, `connection_point_view` on `in`, `client`,
-`node` on a query, `endpoint` on inputs and outputs, `publish` and `subscribe` inside `borealis`.
+`node` on a query, `endpoint` on inputs and outputs, `publish` and `subscribe` inside `borealis`. `spark` on a
+deployment's node is ours.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ DIAGRAM = {
 DEPLOYMENT = {
     "deploy": Tag((), (), ("replica_set", "node", "region", "client", "publish", "subscribe", "unsubscribe", "move")),
     "replica_set": Tag(("name",), ("query",), ("node",)),
-    "node": Tag(("endpoint",), ("query",)),
+    "node": Tag(("endpoint",), ("query", "spark")),
     "region": Tag((), ("node", "endpoint")),
     "client": Tag((), ("prefix", "endpoint"), ("publish", "subscribe")),
     "publish": Tag(("stream",), ("node",)),

@@ -11,6 +11,7 @@ from auroral.model.checking import Checked
 from auroral.model.expression import user_functions
 from auroral.node.fleet.deployed import Deployed, DeploymentError
 from auroral.node.fleet.evaluation import ordered_streams
+from auroral.node.fleet.moving import only_here
 from auroral.node.fleet.processes import Fleet
 from auroral.node.fleet.versions import Text, add_versions, fragment_of, version_of
 from auroral.node.functionwords import function_words
@@ -19,6 +20,7 @@ from auroral.node.storeddiagram import diagram_words
 
 def change(fleet: Fleet, wanted: Checked, text: Text | None) -> dict[str, int]:
     """To this diagram. Gives, by query, the version that is under way when this returns; none where nothing differs."""
+    only_here(fleet)
     deployed, found = fleet.deployed, fleet.ask(CATALOG, "status")
     busy = {found["changing"], *(one["query"] for one in found["wanted"] if not one["comes"])}
     numbers = {query: len(found["starts"].get(query, [0])) for query in found["members"]}

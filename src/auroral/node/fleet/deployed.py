@@ -3,10 +3,12 @@
 | name | what |
 |---|---|
 | `deployment.json` | bound, times, the first bucket, and where each process is reached |
-| `deployment.xml` | which node runs which query, as it was given |
+| `deployment.xml` or `deployment.yaml` | which node runs which query, as it was given |
 | `layout.json` | which node runs which query now, where something was moved or changed: a copy of what the catalog has |
 | `catalog.db` | the catalog, unless it is elsewhere |
 | `token` | what applications that read the outputs must know; for its owner alone |
+| `here.json` | where nodes run on several machines: those of this folder |
+| `tls/NAME/` | with certificates: that of a process, its key, and the authority's; for its owner alone |
 | `nodes/NODE/CORE/` | what a replica keeps |
 | `processes/NAME.json` | of each process that lives: its number, and how it is asked; for its owner alone |
 | `logs/NAME.log`, `events/NAME.jsonl` | what each process said, and what happened to it |
@@ -29,15 +31,18 @@ from auroral.dpc.settings import Settings
 from auroral.edge.durable import make_folder, replace_file
 from auroral.engine.shared import Gateway
 from auroral.model.checking import Checked
-from auroral.model.deployment import Deployment, Endpoint, endpoint
+from auroral.model.deployment import OWN, SHARED, Deployment, Endpoint, endpoint
+from auroral.model.deployment_text import is_xml, read_deployment_text
 from auroral.model.errors import AuroralError
-from auroral.model.xml import read_deployment
 from auroral.node.fleet.control import known
 from auroral.node.store.layouts import layout_from_json
 
 FORMAT = 2
+FOLDERS = ("nodes", "processes", "logs", "events")
+TLS, HERE = "tls", "here.json"
+_XML, _YAML = "deployment.xml", "deployment.yaml"
 SPARK = "spark"
-"""The process that has the Spark of the nodes on this machine."""
+"""The process that has the Spark that nodes share."""
 
 
 class DeploymentError(AuroralError):
@@ -61,6 +66,7 @@ class Agreed:
     inputs: Mapping[str, str] = field(default_factory=dict)
     """How rows come to sources, as `edge.intake` writes it."""
     master: str = "local[2]"
+    """Of the Spark that nodes share, and of those that nodes have for themselves."""
     origin: int | None = None
     """The first bucket of what was recorded, where inputs are files with times of their own; otherwise a deployment begins with the present."""
     added: tuple[str, ...] = ()
@@ -71,6 +77,12 @@ class Agreed:
     """Streams, and where else their rows go."""
     stable_only: bool = False
     """Whether nothing tentative goes there."""
+    sparks: Mapping[str, str] = field(default_factory=dict)
+    """Which Spark a node computes with; one that is not here shares."""
+    tls: bool = False
+    """Whether processes prove to one another who they are, and nobody else can read what they say."""
+    host: str | None = None
+    """Where the machine with the sources and the client is reached by the others, if there are any."""
     format: int = FORMAT
 
 
@@ -80,22 +92,36 @@ class Deployed:
     checked: Checked
     agreed: Agreed
     fragments: Fragments
+    mine: frozenset[str] | None = None
+    """The processes that run from this folder, but for Spark; None for all. The others are on other machines."""
 
     @staticmethod
     def create(folder: Path, checked: Checked, agreed: Agreed, text: str | None) -> Deployed:
         """In a run folder of this diagram. Durable when this returns."""
-        fragments = cut(checked, _read(text, folder), agreed.replicas)
-        for name in ("nodes", "processes", "logs", "events"):
+        made = Deployed(folder, checked, agreed, cut(checked, _read(text, folder), agreed.replicas))
+        if agreed.host is not None:
+            made = replace(made, mine=frozenset(n for n in made.processes if n != SPARK and made.is_at(n, agreed.host)))
+        for name in FOLDERS:
             make_folder(folder / name)
         if text is not None:
-            replace_file(folder / "deployment.xml", text.encode())
+            replace_file(folder / (_XML if is_xml(text) else _YAML), text.encode())
+        if made.mine is not None:
+            replace_file(folder / HERE, json.dumps(sorted(made.mine)).encode())
+        if agreed.tls:
+            # Here, since nothing else needs to make certificates.
+            from auroral.wire.authority import issue
+
+            for name, certificates in issue(made.processes).items():
+                certificates.write(folder / TLS / name)
         replace_file(folder / "deployment.json", json.dumps(asdict(agreed), indent=1).encode())
-        return Deployed(folder, checked, agreed, fragments)
+        return made
 
     @staticmethod
     def look(folder: Path, checked: Checked) -> Deployed:
         agreed = agreed_in(folder)
-        return Deployed(folder, checked, agreed, cut(checked, _given(folder), agreed.replicas))
+        found = folder / HERE
+        mine = frozenset(json.loads(found.read_text())) if found.exists() else None
+        return Deployed(folder, checked, agreed, cut(checked, _given(folder), agreed.replicas), mine)
 
     def cut(self, checked: Checked) -> Fragments:
         """Another diagram, as this one is."""
@@ -105,10 +131,12 @@ class Deployed:
         """From this bucket on. Durable when this returns."""
         return self._agree(replace(self.agreed, first=first))
 
-    def add(self, node: str, endpoint: str) -> Deployed:
-        """One more, that nothing runs on yet. Durable when this returns."""
-        endpoints = {**self.agreed.endpoints, node: endpoint}
-        return self._agree(replace(self.agreed, endpoints=endpoints, added=(*self.agreed.added, node)))
+    def add(self, node: str, endpoint: str, like: str) -> Deployed:
+        """One more, that nothing runs on yet, with a Spark like another's. Durable when this returns."""
+        agreed = self.agreed
+        endpoints = {**agreed.endpoints, node: endpoint}
+        sparks = {**agreed.sparks, node: agreed.sparks.get(like, SHARED)}
+        return self._agree(replace(agreed, endpoints=endpoints, sparks=sparks, added=(*agreed.added, node)))
 
     def _agree(self, agreed: Agreed) -> Deployed:
         replace_file(self.folder / "deployment.json", json.dumps(asdict(agreed), indent=1).encode())
@@ -151,9 +179,40 @@ class Deployed:
         return tuple(dict.fromkeys((*begun, *self.agreed.added)))
 
     @property
+    def sharing(self) -> tuple[str, ...]:
+        """The nodes that share one Spark."""
+        return tuple(node for node in self.nodes if self.master_of(node) is None)
+
+    def master_of(self, node: str) -> str | None:
+        """Of the Spark that it has for itself."""
+        chosen = self.agreed.sparks.get(node, SHARED)
+        return None if chosen == SHARED else self.agreed.master if chosen == OWN else chosen
+
+    @property
     def processes(self) -> tuple[str, ...]:
         """In the order in which they are started."""
-        return (SPARK, CATALOG, *self.fragments.sources, *self.nodes, CLIENT)
+        return (*([SPARK] if self.sharing else []), CATALOG, *self.fragments.sources, *self.nodes, CLIENT)
+
+    @property
+    def here(self) -> tuple[str, ...]:
+        """The processes that run from this folder. Nodes that share a Spark share that of their machine."""
+        mine = self.mine
+        if mine is None:
+            return self.processes
+        shared = not mine.isdisjoint(self.sharing)
+        return tuple(name for name in self.processes if name in mine or (name == SPARK and shared))
+
+    @property
+    def elsewhere(self) -> tuple[str, ...]:
+        return tuple(name for name in self.processes if name not in self.here and name != SPARK)
+
+    def is_at(self, name: str, host: str) -> bool:
+        """Whoever has no endpoint is on the machine that the deployment was made on."""
+        return name not in self.agreed.endpoints or self.endpoint(name).plain.host == endpoint(host).plain.host
+
+    def where(self, name: str) -> str:
+        """In words."""
+        return self.agreed.endpoints.get(name) or f"{self.agreed.host}"
 
     def endpoint(self, name: str) -> Endpoint:
         return endpoint(self.agreed.endpoints[name])
@@ -172,6 +231,15 @@ def agreed_in(folder: Path) -> Agreed:
         ) from error
 
 
+def must_have_outputs(folder: Path) -> None:
+    """DeploymentError where a folder is one of nodes alone."""
+    if (here := folder / HERE).exists() and CLIENT not in json.loads(here.read_text()):
+        raise DeploymentError(
+            f"{folder} has nodes of a deployment whose sources and client are at {agreed_in(folder).host}\n"
+            "    allowed: the folder that the deployment was made in\n    next: do it there"
+        )
+
+
 def gateway(folder: Path) -> Gateway:
     """Of the Spark that the nodes share."""
     said = known(folder / "processes" / f"{SPARK}.json")
@@ -182,9 +250,9 @@ def gateway(folder: Path) -> Gateway:
 
 def _given(folder: Path) -> Deployment | None:
     """In the deployment's file."""
-    written = folder / "deployment.xml"
-    return _read(written.read_text(), folder) if written.exists() else None
+    written = [file for name in (_XML, _YAML) if (file := folder / name).exists()]
+    return _read(written[0].read_text(), folder) if written else None
 
 
 def _read(text: str | None, folder: Path) -> Deployment | None:
-    return None if text is None else read_deployment(text, str(folder / "deployment.xml"))
+    return None if text is None else read_deployment_text(text, str(folder / (_XML if is_xml(text) else _YAML)))

@@ -13,6 +13,7 @@ from auroral.node.fleet.processes import Fleet, Progress, free_ports
 def move(fleet: Fleet, query: str, comes: str, leaves: str | None, progress: Progress) -> Fleet:
     """One replica of the query to another node, which is started where there is none of that name. Comes back when it is on its way; gives
     all that run."""
+    only_here(fleet)
     members = fleet.ask(CATALOG, "status")["members"]
     if query not in members:
         raise DeploymentError(f"there is no query {query!r}\n    allowed: {', '.join(members)}")
@@ -25,7 +26,7 @@ def move(fleet: Fleet, query: str, comes: str, leaves: str | None, progress: Pro
         )
     if comes not in fleet.deployed.nodes:
         _can_be_new(fleet, comes)
-        fleet = Fleet(fleet.deployed.add(comes, f"{LOCAL_HOST}:{free_ports(1)[0]}"))
+        fleet = Fleet(fleet.deployed.add(comes, f"{LOCAL_HOST}:{free_ports(1)[0]}", left))
     if not fleet.lives(comes):
         progress(f"starting {comes}")
         fleet.start([comes])
@@ -63,7 +64,21 @@ def _left(fleet: Fleet, query: str, here: list[str], leaves: str | None) -> str:
     )
 
 
+def only_here(fleet: Fleet) -> None:
+    """Others would not hear of it."""
+    if fleet.deployed.elsewhere:
+        raise DeploymentError(
+            "nothing can be moved or changed in a deployment on several machines\n    allowed: one whose processes all run here\n"
+            "    next: end it, and begin another with a new folder"
+        )
+
+
 def _can_be_new(fleet: Fleet, node: str) -> None:
+    if fleet.deployed.agreed.tls:
+        raise DeploymentError(
+            f"{node} is no node of this deployment, and there is nobody who could make out a certificate to a new one\n"
+            f"    allowed: {', '.join(fleet.deployed.nodes)}\n    next: name one of them"
+        )
     if not node.isidentifier() or node in fleet.deployed.processes:
         raise DeploymentError(
             f"no node can have the name {node!r}\n"

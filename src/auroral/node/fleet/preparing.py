@@ -12,14 +12,15 @@ from auroral.dpc.settings import Settings
 from auroral.edge.deliverysinks import Place, check_table, place_of
 from auroral.edge.intake import Intake, Way, parse_intake
 from auroral.model.checking import Checked
-from auroral.model.deployment import ENDPOINTS, LOCAL_HOST, endpoint
+from auroral.model.deployment import ENDPOINTS, LOCAL_HOST, SHARED, Endpoint, endpoint
+from auroral.model.deployment_text import read_deployment_text
 from auroral.model.errors import unknown_name
-from auroral.model.xml import read_deployment
 from auroral.node.committing import check_new
 from auroral.node.feeds import check_input, first_stime
 from auroral.node.fleet.deployed import SPARK, Agreed, Deployed, DeploymentError
 from auroral.node.fleet.processes import free_ports
 from auroral.node.runfolder import RunFolder
+from auroral.wire.certificates import NAMES, can_be_certified
 
 SYSTEM = (CLIENT, SPARK, CATALOG)
 """Processes that every deployment has."""
@@ -40,27 +41,48 @@ def prepare(
     stable_only: bool = False,
     serve: str | None = None,
     catalog: str = "",
+    spark: str = SHARED,
+    tls: bool = False,
+    insecure: bool = False,
+    host: str | None = None,
 ) -> Deployed:
-    """`deployment` is the text of its file; without one, all queries run on so many nodes of this machine. `inputs` say how rows come in
+    """`deployment` is the text of its file, XML or YAML; without one, all queries run on so many nodes of this machine. `inputs` say how rows come in
     (see `edge.intake`); an input that is not named takes lines of JSON at a free port. `outputs` say of streams where else their rows go,
     with or without what is tentative; applications read them at `serve`, or at a free port. `catalog` is the address of a PostgreSQL
     database; left out, the catalog is a file in the folder.
 
+    `spark` is what nodes compute with of which the deployment does not say it.
+
+    With `tls`, each process gets a certificate, and none speaks to anybody who has none. Without, nodes may listen at addresses that other
+    machines reach only where that is said to be meant (`insecure`).
+
+    `host` is where other machines reach this one, which has the sources and the client. The nodes whose endpoints have this host run here, the
+    others elsewhere. Without it, all run here.
+
     The first output with the lowest availability sets the bound, unless it is given.
     """
     checked = checked.runnable()
-    fragments = cut(checked, None if deployment is None else read_deployment(deployment), replicas)
+    asked = None if deployment is None else read_deployment_text(deployment)
+    fragments = cut(checked, asked, replicas)
     _names_must_differ(fragments)
+    if tls:
+        _names_can_be_certified(fragments)
+    elif not insecure:
+        _only_this_machine(fragments.endpoints, host)
+    _must_reach_one_another(fragments.endpoints, host)
     _only_outputs(checked, fragments)
     intakes = _intakes(checked, fragments, inputs or {})
     sinks = _sinks(checked, outputs)
     chosen = _bound(checked, fragments, bound)
     # The client is told by the catalog whom to read from.
     places = [*fragments.sources, CLIENT, *(() if fragments.endpoints else _nodes(fragments))]
-    free = (f"{LOCAL_HOST}:{port}" for port in free_ports(len(places) + len(intakes) + 1))
+    at = host or LOCAL_HOST
+    free = iter(free_ports(len(places) + len(intakes) + 1, at))
     endpoints = {name: str(where) for name, where in fragments.endpoints.items()}
-    endpoints |= {name: next(free) for name in places}
-    intakes |= {s: replace(one, where=next(free)) for s, one in intakes.items() if one.listens and not one.where}
+    endpoints |= {name: f"{at}:{next(free)}" for name in places}
+    # Who sends rows or reads outputs is on this machine, unless it is said where.
+    local = (f"{LOCAL_HOST}:{port}" for port in free)
+    intakes |= {s: replace(one, where=next(local)) for s, one in intakes.items() if one.listens and not one.where}
     given = {stream: str(intake) for stream, intake in intakes.items()}
     agreed = Agreed(
         bound=chosen,
@@ -68,13 +90,16 @@ def prepare(
         first=None,
         replicas=replicas,
         endpoints=endpoints,
-        serve=next(free) if serve is None else _address(serve),
+        serve=next(local) if serve is None else _address(serve),
         inputs=given,
         master=master,
         origin=_origin(checked, fragments, intakes),
         outputs=sinks,
         stable_only=stable_only,
         catalog=catalog,
+        sparks=_sparks(fragments, {} if asked is None else asked.sparks, spark),
+        tls=tls,
+        host=host,
     )
     # With outputs of its own only: what the client is given stable.
     with RunFolder.claim(folder, checked, given, {}, flush=False) as made:
@@ -117,6 +142,11 @@ def _nodes(fragments: Fragments) -> list[str]:
     return list(dict.fromkeys(node for fragment in fragments.all for node in fragment.hosts))
 
 
+def _sparks(fragments: Fragments, said: Mapping[Endpoint, str], otherwise: str) -> dict[str, str]:
+    at = {name: where.plain for name, where in fragments.endpoints.items()}
+    return {name: said[at[name]] if at.get(name) in said else otherwise for name in _nodes(fragments)}
+
+
 def _names_must_differ(fragments: Fragments) -> None:
     names = [*fragments.sources, *_nodes(fragments), *SYSTEM]
     for name in names:
@@ -125,6 +155,41 @@ def _names_must_differ(fragments: Fragments) -> None:
                 f"two processes would have the name {name!r}\n"
                 f"    allowed: inputs and nodes with different names, other than {', '.join(SYSTEM)}\n"
                 "    next: rename the input, or the replica set that the node is named after"
+            )
+
+
+def _names_can_be_certified(fragments: Fragments) -> None:
+    wrong = [name for name in (*fragments.sources, *_nodes(fragments)) if not can_be_certified(name)]
+    if wrong:
+        raise DeploymentError(
+            f"no certificate can be made out to {', '.join(map(repr, wrong))}\n    allowed: {NAMES}\n"
+            "    next: rename the input, or the replica set that the node is named after"
+        )
+
+
+def _only_this_machine(endpoints: Mapping[str, Endpoint], host: str | None) -> None:
+    sources = {} if host is None else {"sources": Endpoint(host)}
+    for name, where in {**endpoints, **sources}.items():
+        if not where.loopback:
+            raise DeploymentError(
+                f"{name} would listen at {where}, where anybody who reaches it could speak for a node\n"
+                f"    allowed: addresses that only this machine reaches, as {LOCAL_HOST}, or certificates\n"
+                "    next: --tls; or, in a network where everybody is trusted, --insecure"
+            )
+
+
+def _must_reach_one_another(endpoints: Mapping[str, Endpoint], host: str | None) -> None:
+    for name, where in endpoints.items():
+        if where.unspecified:
+            raise DeploymentError(
+                f"{name} is at {where}, which is no address that others can call\n"
+                "    allowed: an address of its machine\n    next: mend the endpoint"
+            )
+        if host is None and not where.loopback:
+            raise DeploymentError(
+                f"{name} is at {where}, and it is not known where other machines reach this one\n"
+                f"    allowed: endpoints that only this machine reaches, as {LOCAL_HOST}, or --host\n"
+                "    next: --host ADDRESS: nodes at this address run here, the others on other machines"
             )
 
 

@@ -23,11 +23,13 @@ from auroral.engine.footprint import resident
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.clock import Clock
 from auroral.node.fleet.control import Control
-from auroral.node.fleet.deployed import Deployed
+from auroral.node.fleet.deployed import TLS, Deployed
 from auroral.node.fleet.eventlog import EventLog
 from auroral.node.fleet.host import Host
+from auroral.node.fleet.refusals import Refusals, watch_handshakes
 from auroral.node.storeddiagram import load_diagram
 from auroral.wire.addresses import AddressBook
+from auroral.wire.certificates import Certificates
 from auroral.wire.flight import FlightTransport
 from auroral.wire.hello import Identity
 from auroral.wire.transport import Patience
@@ -46,12 +48,17 @@ class Process:
         folder = deployed.folder
         self.events = EventLog(folder / "events" / f"{name}.jsonl", name, self.clock)
         self.book = AddressBook()
+        # With certificates, nobody needs to be a stranger.
+        self.book.closed = deployed.agreed.tls
         self._locate()
         identity = Identity.of(name, deployed.checked.diagram.bucket, fingerprint)
         listen = deployed.endpoint(name) if name in deployed.agreed.endpoints else None
         # Silence is a failure to the protocol sooner than to a connection: what is healed in time goes on.
         patience = Patience(silence=max(3.0, 2 * deployed.settings.detection))
-        self.transport = FlightTransport(identity, self.book, self._deliver, listen, None, patience)
+        certificates = Certificates.from_folder(folder / TLS / name) if deployed.agreed.tls else None
+        self.transport = FlightTransport(identity, self.book, self._deliver, listen, certificates, patience)
+        self.refusals = Refusals(self.events, self.clock)
+        self.transport.told_refused = self.refusals.note
         self.host = Host(self.clock, self.transport)
         self.host.shown.append(self._shown)
         self.host.failed = self._failed
@@ -73,6 +80,8 @@ class Process:
         self.opened.push_async_callback(self.host.stop)
         self.known: dict[str, Any] = {}
         """What others find in its file."""
+        self.jvm: int | None = None
+        """The number of the JVM that it started, if it did."""
         self.begun, self.lives = asyncio.Event(), asyncio.Event()
         self.ended = asyncio.Event()
 
@@ -146,7 +155,13 @@ class Process:
         return await do(asked)
 
     async def _status(self, asked: Mapping[str, Any]) -> dict[str, Any]:
-        return {"name": self.name, "begun": self.begun.is_set(), "rss": resident("self"), **self.status()}
+        rss = [resident(which) for which in ("self", *([] if self.jvm is None else [str(self.jvm)]))]
+        return {
+            "name": self.name,
+            "begun": self.begun.is_set(),
+            "rss": sum(map(int, filter(None, rss))),
+            **self.status(),
+        }
 
     async def _begin(self, asked: Mapping[str, Any]) -> None:
         """It has been written down when the deployment begins. Answered when its cores live."""
@@ -181,6 +196,8 @@ async def run(folder: Path, name: str) -> None:
         await process.control.start(**process.known)
         process.opened.push_async_callback(process.control.stop)
         process.events.note("started")
+        if deployed.agreed.tls:
+            process.in_the_background(watch_handshakes(folder / "logs" / f"{name}.log", process.refusals.note))
         if process.deployed.agreed.first is None:
             await _either(process.begun, process.ended)
             process.deployed = Deployed.look(folder, deployed.checked)

@@ -47,7 +47,7 @@ class Fleet:
         return known(self.file(name)) is not None
 
     def pid(self, name: str) -> int:
-        said = known(self.file(self.must_be(name)))
+        said = known(self.file(self.must_be_here(name)))
         if said is None:
             raise NoAnswer(f"{name} is not running\n    next: auroral up starts what is not running")
         return int(said["pid"])
@@ -56,6 +56,14 @@ class Fleet:
         if name not in self.deployed.processes:
             raise DeploymentError(
                 f"there is no {name!r} in this deployment\n    allowed: {', '.join(self.deployed.processes)}"
+            )
+        return name
+
+    def must_be_here(self, name: str) -> str:
+        if self.must_be(name) not in self.deployed.here:
+            raise DeploymentError(
+                f"{name} runs at {self.deployed.where(name)}, not from this folder\n"
+                f"    allowed: {', '.join(self.deployed.here)}\n    next: do it there"
             )
         return name
 
@@ -71,11 +79,14 @@ class Fleet:
             os.close(descriptor)
 
     def up(self, progress: Progress) -> Fleet:
-        """Starts what is not running; gives all that run. A new deployment begins when all are ready, with the bucket that begins next."""
-        missing = [name for name in self.deployed.processes if not self.lives(name)]
+        """Starts what is not running; gives all that run. A new deployment begins when all are ready, with the bucket that begins next.
+
+        Of this folder: what runs elsewhere was packed when that bucket was chosen (`packing`).
+        """
+        missing = [name for name in self.deployed.here if not self.lives(name)]
         if SPARK in missing:
             # They are attached to a Spark that is gone.
-            for name in [name for name in self.deployed.nodes if self.lives(name)]:
+            for name in [name for name in self.deployed.sharing if self.lives(name)]:
                 self.end(name)
                 missing.append(name)
         if missing:
@@ -85,7 +96,7 @@ class Fleet:
         if deployed.agreed.first is None:
             origin, now = deployed.agreed.origin, time.time_ns() // 1000 // deployed.checked.diagram.bucket
             deployed = deployed.begin(now + 1 if origin is None else origin)
-        for name in deployed.processes:
+        for name in deployed.here:
             ask(self.file(name), "begin", timeout=READY_WITHIN)
         return Fleet(deployed)
 
@@ -107,6 +118,8 @@ class Fleet:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                # Whom it refuses for want of a certificate, gRPC tells there.
+                env={**os.environ, "GRPC_VERBOSITY": "INFO"},
                 # Ctrl-C is for who watches, and must not end what is watched.
                 start_new_session=True,
             )
@@ -129,7 +142,7 @@ class Fleet:
 
     def down(self, progress: Progress, but: Sequence[str] = ()) -> list[str]:
         """Ends all that run, but those; gives their names. The client after who gives to it, Spark after who uses it."""
-        living = [name for name in self.deployed.processes if self.lives(name) and name not in but]
+        living = [name for name in self.deployed.here if self.lives(name) and name not in but]
         first = [name for name in living if name not in (CLIENT, SPARK)]
         for group in (first, *([name] for name in (CLIENT, SPARK) if name in living)):
             if group:
@@ -165,14 +178,14 @@ class Fleet:
     # Questions
 
     def session(self) -> Session:
-        """On the Spark of the deployment. This process must have none of its own."""
+        """On the Spark that nodes share. This process must have none of its own."""
         return attached(gateway(self.deployed.folder))
 
     def ask(self, name: str, do: str, **more: Any) -> Any:
-        return ask(self.file(self.must_be(name)), do, **more)
+        return ask(self.file(self.must_be_here(name)), do, **more)
 
     def status(self) -> dict[str, dict[str, Any] | None]:
-        """Of each process; None where it does not run, or does not answer."""
+        """Of each process of this folder; None where it does not run, or does not answer."""
 
         def one(name: str) -> dict[str, Any] | None:
             try:
@@ -181,7 +194,7 @@ class Fleet:
                 return None
             return found
 
-        names = self.deployed.processes
+        names = self.deployed.here
         with ThreadPoolExecutor(len(names)) as pool:
             return dict(zip(names, pool.map(one, names), strict=True))
 
@@ -195,8 +208,13 @@ class Fleet:
     def _each(self, one: str, other: str, do: str, here: Mapping[str, Any], there: Mapping[str, Any]) -> None:
         if self.must_be(one) == self.must_be(other):
             raise DeploymentError(f"{one} cannot be cut off from itself\n    next: name two processes")
-        self.ask(one, do, peer=other, **here)
-        self.ask(other, do, peer=one, **there)
+        if one in self.deployed.elsewhere and other in self.deployed.elsewhere:
+            self.must_be_here(one)
+        # Either side can keep everything from passing.
+        if one in self.deployed.here:
+            self.ask(one, do, peer=other, **here)
+        if other in self.deployed.here:
+            self.ask(other, do, peer=one, **there)
 
 
 _CHILDREN: dict[int, subprocess.Popen[bytes]] = {}
@@ -210,19 +228,31 @@ def _reap(pid: int) -> None:
         del _CHILDREN[pid]
 
 
-def free_ports(count: int) -> list[int]:
-    """That nobody listens on just now, and that no connection gets by itself: those have ports of a range of their own."""
+def free_ports(count: int, host: str = LOCAL_HOST) -> list[int]:
+    """That nobody listens on just now, at this address nor at the one of this machine alone, and that no connection gets by itself: those have
+    ports of a range of their own."""
+    if not _can_be_bound(host, 0):
+        raise DeploymentError(
+            f"{host} is no address of this machine\n    allowed: an address, or a name, at which others reach this machine\n"
+            "    next: mend --host; `ip addr` lists the addresses"
+        )
     found: list[int] = []
     candidates = iter(random.sample(range(_LOWEST, _lowest_of_connections()), 1_000))
     while len(found) < count:
         port = next(candidates)
-        with socket.socket() as tried:
-            try:
-                tried.bind((LOCAL_HOST, port))
-            except OSError:
-                continue
-        found.append(port)
+        if all(_can_be_bound(one, port) for one in {LOCAL_HOST, host}):
+            found.append(port)
     return found
+
+
+def _can_be_bound(host: str, port: int) -> bool:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as tried:
+            tried.bind(address)
+    except OSError:
+        return False
+    return True
 
 
 def _lowest_of_connections() -> int:

@@ -22,11 +22,15 @@ from auroral.engine.shared import Gateway, attached
 from auroral.node.fleet.deployed import DeploymentError, gateway
 from auroral.node.fleet.evaluation import Evaluation, ordered_streams
 from auroral.node.fleet.process import Process
+from auroral.node.fleet.roles.spark import own_session
 from auroral.node.fleet.versions import version_of
 from auroral.node.store.corestore import CoreStore
 
 SPARK_WITHIN = 120.0
 """Seconds for which a node waits for the Spark that is to be started beside it."""
+
+CORES = 2
+"""That a node takes of a cluster: without a limit, the first one would take all of them, and the others wait for ever."""
 
 
 def fingerprint() -> str:
@@ -37,7 +41,11 @@ def fingerprint() -> str:
 class NodeProcess(Process):
     async def prepare(self) -> None:
         self.doing |= {"why": self._why}
-        self.session = await asyncio.to_thread(attached, await self._gateway())
+        master = self.deployed.master_of(self.name)
+        if master is None:
+            self.session = await asyncio.to_thread(attached, await self._gateway())
+        else:
+            self.session = await own_session(self, master, CORES)
         self.evaluations: dict[str, Evaluation] = {}
         self.stores: dict[str, CoreStore] = {}
         for core in self._here(self.deployed.layout):
@@ -71,8 +79,9 @@ class NodeProcess(Process):
         shutil.rmtree(caches, ignore_errors=True)
         cache = caches / secrets.token_hex(4)
         found = Evaluation(self.session, partial(version_of, self.deployed, query), 0, cache, ordered)
-        # One that comes back finds Spark warm, and the others need it.
-        found.warm_up(*(() if self.deployed.agreed.first is None else (0.0,)))
+        # One that comes back to a Spark that others need finds it warm.
+        warm = self.deployed.agreed.first is not None and self.deployed.master_of(self.name) is None
+        found.warm_up(*((0.0,) if warm else ()))
         return found
 
     async def begin(self) -> None:

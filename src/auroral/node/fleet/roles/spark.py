@@ -1,4 +1,4 @@
-"""The process that has the Spark of the nodes on this machine."""
+"""The process that has the Spark that nodes share, and what every process does that has one."""
 
 from __future__ import annotations
 
@@ -6,21 +6,32 @@ import asyncio
 from dataclasses import asdict
 
 from auroral.engine.session import start_session
-from auroral.engine.shared import gateway_of, jvm_lives
+from auroral.engine.shared import gateway_of, jvm_lives, jvm_of, stop_own
 from auroral.model.errors import AuroralError
+from auroral.node.evaluator import Session
 from auroral.node.fleet.process import Process
+
+_LOOK_EVERY = 0.5
 
 
 class SparkProcess(Process):
     """Has the Spark that the nodes on this machine share."""
 
     async def prepare(self) -> None:
-        self.session = await asyncio.to_thread(start_session, self.deployed.agreed.master)
-        self.known = {"gateway": asdict(gateway_of(self.session))}
-        self.in_the_background(self._watch())
+        session = await own_session(self, self.deployed.agreed.master)
+        self.known = {"gateway": asdict(gateway_of(session))}
 
-    async def _watch(self) -> None:
-        """Without its JVM it is of no use: it ends, and is started again with a new one."""
-        while jvm_lives(self.session):
-            await asyncio.sleep(0.5)
-        raise AuroralError("the JVM of Spark has ended\n    next: auroral up starts another, and the nodes with it")
+
+async def own_session(process: Process, master: str, cores: int | None = None) -> Session:
+    """For as long as the process lives. Without its JVM it is of no use: it ends, and is started again with a new one."""
+    session = await asyncio.to_thread(start_session, master, cores=cores)
+    process.opened.push_async_callback(asyncio.to_thread, stop_own, session)
+    process.jvm = jvm_of(session)
+    process.in_the_background(_watch(session))
+    return session
+
+
+async def _watch(session: Session) -> None:
+    while jvm_lives(session):
+        await asyncio.sleep(_LOOK_EVERY)
+    raise AuroralError("the JVM of Spark has ended\n    next: auroral up starts another, and all that used it")

@@ -1,0 +1,101 @@
+"""What a deployment is made of, before any process runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import auroral
+from auroral.cli import main
+from auroral.model.checking import Checked
+from auroral.node.fleet.deployed import Deployed
+from auroral.node.fleet.preparing import prepare
+
+PROGRAM = """\
+import auroral
+
+d = auroral.diagram("watch", bucket="500ms")
+with d.query("clean"):
+    high = d.input("east", "host string, n int").filter("high", "n > 2")
+with d.query("count"):
+    high.aggregate("sums", {"rows": "count()"}, window="2s", advance="500ms", by=["host"]).output(availability="8s")
+"""
+XML = """\
+<deploy>
+  <replica_set name="front" query="clean"><node endpoint=":16900"/><node endpoint=":16901"/></replica_set>
+  <node endpoint=":16902" query="count"/>
+</deploy>
+"""
+YAML = """\
+replica_sets:
+  - {name: front, queries: clean, nodes: [":16900", ":16901"]}
+nodes:
+  - {endpoint: ":16902", queries: count}
+"""
+
+
+def watch() -> Checked:
+    space: dict[str, auroral.model.builder.DiagramBuilder] = {}
+    exec(PROGRAM, space)
+    return space["d"].check()
+
+
+@pytest.mark.parametrize(("text", "kept"), [(XML, "deployment.xml"), (YAML, "deployment.yaml")])
+def test_the_folder_keeps_the_file_as_it_was_given(text: str, kept: str, tmp_path: Path) -> None:
+    made = prepare(tmp_path / "live", watch(), text)
+    assert (tmp_path / "live" / kept).read_text() == text
+    assert len([*(tmp_path / "live").glob("deployment.*")]) == 2
+    looked = Deployed.look(tmp_path / "live", made.checked)
+    assert looked.agreed == made.agreed
+    assert looked.nodes == made.nodes == ("fronta", "frontb", "counta")
+    assert made.agreed.endpoints["frontb"] == "127.0.0.1:16901"
+
+
+def test_which_spark_each_node_computes_with(tmp_path: Path) -> None:
+    """As the deployment says; otherwise as is said for all."""
+    text = YAML.replace('":16900"', '{endpoint: "localhost:16900", spark: own}').replace(
+        "queries: count", "queries: count, spark: shared"
+    )
+    made = prepare(tmp_path / "live", watch(), text, spark="spark://far:7077", master="local[3]")
+    looked = Deployed.look(tmp_path / "live", made.checked)
+    assert {node: looked.master_of(node) for node in looked.nodes} == {
+        "fronta": "local[3]",
+        "frontb": "spark://far:7077",
+        "counta": None,
+    }
+    assert looked.sharing == ("counta",) and looked.processes[0] == "spark"
+    alone = prepare(tmp_path / "alone", watch(), spark="own")
+    assert alone.sharing == () and alone.processes == ("east", "na", "nb", "client")
+    assert prepare(tmp_path / "shared", watch()).sharing == ("na", "nb")
+
+
+def test_what_a_deployment_is_cannot_be_said_later(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prepare(tmp_path / "live", watch())
+    assert main(["up", "deploy.xml", "--spark", "own", "--folder", str(tmp_path / "live")]) == 2
+    assert "DEPLOY, --spark: only of a new deployment" in capsys.readouterr().err
+    assert main(["up", "--spark", "mine"]) == 2
+    assert "'mine' is no Spark of a node; allowed: own, shared" in capsys.readouterr().err
+
+
+def test_commands_take_yaml_where_they_take_xml(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program, deploy = tmp_path / "watch.py", tmp_path / "deploy.yaml"
+    program.write_text(PROGRAM)
+    deploy.write_text(YAML)
+    assert main(["check", "--json", str(program), str(deploy)]) == 0
+    found = json.loads(capsys.readouterr().out)["results"][1]
+    assert (found["kind"], found["ok"], found["warnings"]) == ("deployment", True, [])
+    deploy.write_text("replica_sets:\n  - {name: front, querys: clean, nodes: [a]}\nnode: []\n")
+    for command in (["check", str(program), str(deploy)], ["up", str(deploy), "--diagram", str(program)]):
+        assert main([*command, *(["--folder", str(tmp_path / "live")] if command[0] == "up" else [])]) == 1
+        said = "".join(capsys.readouterr())
+        assert f"{deploy}:2, replica_set 'front': unknown key 'querys'" in said and "did you mean 'queries'?" in said
+        assert f"{deploy}:3, deploy: unknown key 'node'" in said and "did you mean 'nodes'?" in said
+    deploy.write_text("nodes: [{endpoint: a, queries: cuont}]")
+    assert main(["check", str(program), str(deploy)]) == 1
+    assert f"{deploy}:1, node 'a': unknown query 'cuont'" in capsys.readouterr().out
+    assert not (tmp_path / "live").exists()
+    deploy.write_bytes(b"nodes: [\xff]")
+    assert main(["up", str(deploy), "--diagram", str(program), "--folder", str(tmp_path / "live")]) == 1
+    assert "not UTF-8" in capsys.readouterr().err
