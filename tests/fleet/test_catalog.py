@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from auroral.dpc.layout import Layout, Phase, Wanted
 from auroral.dpc.versions import Decision
 from auroral.node.fleet.catalog import MOST_HISTORY, Catalog, CatalogAway, CatalogStore
 from auroral.node.store.layouts import layout_from_json
+from edge.postgresql import Server
 
 FIRST = Layout({"q": ("q@a", "q@b")})
 MOVING = replace(FIRST, number=1, moving="q", after=("q@c", "q@b"), wanted=(Wanted("q"),))
@@ -21,9 +23,24 @@ MOVED = replace(
 )
 
 
-@pytest.fixture
-def address(tmp_path: Path) -> str:
-    return str(tmp_path / "catalog.db")
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    found = Server()
+    yield found
+    found.remove()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return str(tmp_path / "catalog.db")
+    found: Server = request.getfixturevalue("server")
+    drop = Catalog(found.address, "")
+    with drop._writing() as write:
+        for name in ("deployments", "diagrams", "locations", "states", "layouts", "history"):
+            write(f"drop table if exists auroral_{name}")
+    drop.close()
+    return found.address
 
 
 def opened(address: str, deployment: str = "one") -> Catalog:
@@ -88,6 +105,18 @@ def test_history_is_bounded(address: str, monkeypatch: pytest.MonkeyPatch) -> No
     for number in range(9):
         catalog.seen({("a", ""): str(number)})
     assert [row["detail"] for row in catalog.everything()["history"]] == [f"a {n}" for n in range(4, 9)]
+    catalog.close()
+
+
+def test_a_server_that_was_away_is_used_again(server: Server) -> None:
+    catalog = opened(server.address, "away")
+    server.stop()
+    with pytest.raises(CatalogAway):
+        catalog.keep(MOVING)
+    server.start()
+    assert catalog.layout is None
+    catalog.keep(MOVED)
+    assert catalog.layout == MOVED
     catalog.close()
 
 
