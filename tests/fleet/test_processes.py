@@ -100,6 +100,27 @@ def test_a_bound_that_the_protocol_cannot_keep_is_refused_before_anything_is_mad
     assert not (tmp_path / "live").exists()
 
 
+def test_each_output_has_its_own_bound_and_what_leads_to_it_the_lowest(tmp_path: Path) -> None:
+    d = auroral.diagram("two", bucket="500ms")
+    with d.query("first"):
+        high = d.input("east", "n int").filter("high", "n > 2")
+    with d.query("second"):
+        high.filter("higher", "n > 5").output(availability="4s")
+    with d.query("third"):
+        high.filter("highest", "n > 7").output(availability="9s")
+        high.filter("some", "n < 7").output()
+    nodes = "".join(f'<node endpoint=":{16990 + n}" query="{q}"/>' for n, q in enumerate(("first", "second", "third")))
+    assembly = prepare(tmp_path / "live", d.check(), f"<deploy>{nodes}</deploy>").assembly
+    bounds = {stream: assembly.bound(stream) for stream in ("high", "higher", "highest", "some")}
+    assert bounds == {"high": 4.0, "higher": 4.0, "highest": 9.0, "some": float("inf")}
+    replica = assembly.replica("third@thirda", assembly.layout, False)
+    assert {stream: union.settings.bound for stream, union in replica.unions.items()} == {
+        "highest": 9.0,
+        "some": float("inf"),
+    }
+    assert prepare(tmp_path / "all", d.check(), f"<deploy>{nodes}</deploy>", bound=5.0).assembly.bound("some") == 5.0
+
+
 def test_an_input_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DeploymentError, match=r"there is no input 'north'(.|\n)*allowed: east, west"):
         prepare(tmp_path / "live", watch().check(), inputs={"north": "tcp:"})

@@ -76,7 +76,7 @@ def _shown(args: Namespace, fleet: Any, stop: Any) -> int:
     dead = [name for name, found in status.items() if found is None]
     fleet.down(lambda _: None, but=(SPARK,))
     report = verify(fleet.deployed.folder, fleet.session())
-    judged = _judged(client, fleet.deployed.agreed.bound, done)
+    judged = _judged(client, fleet.deployed.settings.bound, done)
     judged.append((f"all processes run at the end{': but ' + ', '.join(dead) if dead else ''}", not dead))
     ok = report.ok and all(holds for _, holds in judged)
     if args.json:

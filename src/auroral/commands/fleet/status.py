@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from typing import Any
 
 from auroral.commands.fleet.common import add_folder, fleet_of
@@ -58,7 +59,7 @@ def table(fleet: Fleet, status: dict[str, dict[str, Any] | None]) -> str:
             )
     for name in fleet.deployed.elsewhere:
         rows.append((name, "", f"at {fleet.deployed.where(name)}", "", "", "", ""))
-    return columns(rows) + _left_out(status) + _summary(status, settings.bound)
+    return columns(rows) + _left_out(status) + _summary(status, fleet.deployed.agreed.bounds)
 
 
 def _lines(found: dict[str, Any], now: int, bucket: float) -> list[tuple[str, str, str, str, str]]:
@@ -107,15 +108,18 @@ def _sink(one: dict[str, Any], bucket: float) -> tuple[str, str, str, str, str]:
     return (f"{one['stream']} to {one['sink']}", state, "", f"{one['behind'] * bucket:.1f} s", "")
 
 
-def _summary(status: dict[str, dict[str, Any] | None], bound: float) -> str:
+def _summary(status: dict[str, dict[str, Any] | None], bounds: Mapping[str, float]) -> str:
     client = next((found for found in status.values() if found and found.get("kind") == "client"), None)
     if client is None:
         return ""
-    delays = [one.get("delay_new", 0.0) for one in client["streams"].values()]
+    delays = [
+        f"\n  {stream}: Delay_new at most {client['streams'].get(stream, {}).get('delay_new', 0.0):.2f} s, X = {bound:g} s"
+        for stream, bound in bounds.items()
+    ]
     counts = client["counts"]
     failing = [one for one in client["sinks"] if one["failing"] is not None]
     told = "".join(f"\n  {one['sink']} fails, and is tried again: {one['failing'].splitlines()[0]}" for one in failing)
-    return told + (
-        f"\n  Delay_new at most {max(delays, default=0.0):.2f} s, X = {bound:g} s; buckets: {counts['stable']} stable at once, "
+    return (
+        "".join(delays) + told + f"\n  buckets: {counts['stable']} stable at once, "
         f"{counts['tentative']} tentative, {counts['confirmed']} confirmed, {counts['corrected']} corrected"
     )

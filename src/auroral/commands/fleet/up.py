@@ -108,11 +108,6 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    if args.diagram is None and (args.output or args.serve or args.stable_only):
-        raise WrongUse(
-            "--output, --stable-only and --serve are for a new deployment\n"
-            f"    next: leave them out to go on with {args.folder}; or begin a new one with --diagram FILE"
-        )
     fleet = _known(args) if args.diagram is None else Fleet(_new(args))
 
     def progress(text: str) -> None:
@@ -145,8 +140,22 @@ def run(args: Namespace) -> int:
 
 def _known(args: Namespace) -> Fleet:
     """What a deployment is was agreed on when it was new."""
-    new = ("deployment", "name", "stime", "input", "replicas", "bound", "spark", "tls", "host", "insecure", "master")
-    given = ["DEPLOY" if one == "deployment" else f"--{one}" for one in new if getattr(args, one)]
+    new = (
+        "deployment",
+        "name",
+        "stime",
+        "input",
+        "output",
+        "stable_only",
+        "serve",
+        "replicas",
+        "bound",
+        "catalog",
+        "spark",
+        "tls",
+    )
+    new += ("host", "insecure", "master")
+    given = ["DEPLOY" if one == "deployment" else f"--{one.replace('_', '-')}" for one in new if getattr(args, one)]
     if given:
         raise WrongUse(
             f"{', '.join(given)}: only of a new deployment\n    allowed: --folder alone, to go on with what is there\n"

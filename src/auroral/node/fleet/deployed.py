@@ -54,7 +54,8 @@ class Agreed:
     """What all processes of a deployment agree on. Seconds, but for `first`, the number of the first bucket since 1970, which is chosen
     when all processes are ready."""
 
-    bound: float
+    bounds: Mapping[str, float]
+    """X, by output."""
     ping_every: float
     first: int | None
     replicas: int
@@ -167,11 +168,11 @@ class Deployed:
     @property
     def settings(self) -> Settings:
         bucket = self.checked.diagram.bucket / 1e6
-        return Settings(bucket=bucket, bound=self.agreed.bound, ping_every=self.agreed.ping_every)
+        return Settings(bucket=bucket, bound=min(self.agreed.bounds.values()), ping_every=self.agreed.ping_every)
 
     @property
     def assembly(self) -> Assembly:
-        return Assembly(self.fragments, self.settings)
+        return Assembly(self.fragments, self.settings, self.agreed.bounds)
 
     @property
     def nodes(self) -> tuple[str, ...]:

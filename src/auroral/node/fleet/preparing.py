@@ -59,7 +59,7 @@ def prepare(
     `host` is where other machines reach this one, which has the sources and the client. The nodes whose endpoints have this host run here, the
     others elsewhere. Without it, all run here.
 
-    The first output with the lowest availability sets the bound, unless it is given.
+    Each output has the bound that its availability says, or `bound` where that is given.
     """
     checked = checked.runnable()
     asked = None if deployment is None else read_deployment_text(deployment)
@@ -73,7 +73,7 @@ def prepare(
     _only_outputs(checked, fragments)
     intakes = _intakes(checked, fragments, inputs or {})
     sinks = _sinks(checked, outputs)
-    chosen = _bound(checked, fragments, bound)
+    bounds = _bounds(checked, fragments, bound)
     # The client is told by the catalog whom to read from.
     places = [*fragments.sources, CLIENT, *(() if fragments.endpoints else _nodes(fragments))]
     at = host or LOCAL_HOST
@@ -85,7 +85,7 @@ def prepare(
     intakes |= {s: replace(one, where=next(local)) for s, one in intakes.items() if one.listens and not one.where}
     given = {stream: str(intake) for stream, intake in intakes.items()}
     agreed = Agreed(
-        bound=chosen,
+        bounds=bounds,
         ping_every=_ping_every(checked),
         first=None,
         replicas=replicas,
@@ -242,9 +242,14 @@ def _ping_every(checked: Checked) -> float:
     return min(0.25, max(0.1, checked.diagram.bucket / 4e6))
 
 
-def _bound(checked: Checked, fragments: Fragments, asked: float | None) -> float:
-    said = [output.availability for output in checked.diagram.outputs if output.availability is not None]
-    bound = asked if asked is not None else min(said) / 1e6 if said else float("inf")
+def _bounds(checked: Checked, fragments: Fragments, asked: float | None) -> dict[str, float]:
+    """By output; one without an availability waits for ever."""
+    said = {output.stream: output.availability for output in checked.diagram.outputs}
+    bounds = {
+        stream: asked if asked is not None else float("inf") if (us := said[stream]) is None else us / 1e6
+        for stream in fragments.client
+    }
+    bound = min(bounds.values())
     times = Settings(bucket=checked.diagram.bucket / 1e6, bound=float("inf"), ping_every=_ping_every(checked))
     least = round(times.detection + times.failover + len(fragments.all) * (USUAL_JOB + times.hop), 1)
     if bound <= least:
@@ -255,7 +260,7 @@ def _bound(checked: Checked, fragments: Fragments, asked: float | None) -> float
         )
     # Which has more to say of it.
     Settings(bucket=times.bucket, bound=bound, ping_every=times.ping_every)
-    return bound
+    return bounds
 
 
 def _only_outputs(checked: Checked, fragments: Fragments) -> None:
