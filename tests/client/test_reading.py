@@ -236,6 +236,18 @@ def test_a_slow_reader_delays_itself_alone(life: Life) -> None:
         assert slow.dropped + len(found) - 2 == 38
 
 
+def test_a_reader_that_stands_still_does_not_keep_the_process_from_ending(tmp_path: Path) -> None:
+    life = Life(tmp_path / "run")
+    for bucket in range(20):
+        life.stable(bucket, *range(1, 100_001))
+    with life.connect() as client, client.subscribe("f") as events:
+        next(events)
+        # More is on its way than there is room for, and nobody takes it.
+        until(lambda: life.outputs.status()[0]["behind"] < 19)
+        life.end()
+        assert not life.outputs.readers
+
+
 def test_readers_that_have_gone_are_forgotten(life: Life) -> None:
     with life.connect() as client:
         events = client.subscribe("f")
