@@ -141,20 +141,9 @@ def run(args: Namespace) -> int:
 def _known(args: Namespace) -> Fleet:
     """What a deployment is was agreed on when it was new."""
     new = (
-        "deployment",
-        "name",
-        "stime",
-        "input",
-        "output",
-        "stable_only",
-        "serve",
-        "replicas",
-        "bound",
-        "catalog",
-        "spark",
-        "tls",
+        *("deployment", "name", "stime", "input", "output", "stable_only", "serve", "replicas", "bound"),
+        *("catalog", "spark", "tls", "host", "insecure", "master"),
     )
-    new += ("host", "insecure", "master")
     given = ["DEPLOY" if one == "deployment" else f"--{one.replace('_', '-')}" for one in new if getattr(args, one)]
     if given:
         raise WrongUse(
