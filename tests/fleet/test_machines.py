@@ -116,7 +116,7 @@ def goes_on(fleet: Fleet) -> None:
 
 def test_a_pack_has_what_its_nodes_need_and_no_key_of_others(tmp_path: Path) -> None:
     made = prepare(tmp_path / "live", watch().check(), two_machines(), tls=True, host=HERE)
-    assert made.here == ("spark", "east", "west", "cleana", "client") and made.elsewhere == ("cleanb", "counta")
+    assert made.here == ("spark", "catalog", "east", "west", "cleana", "client") and made.elsewhere == ("cleanb", "counta")
     packing = ["pack", "counta", "--folder", str(tmp_path / "live"), "--out", str(tmp_path / "b.tgz")]
     assert main(packing) == 1
     assert not (tmp_path / "b.tgz").exists()
@@ -141,7 +141,7 @@ def test_a_pack_has_what_its_nodes_need_and_no_key_of_others(tmp_path: Path) -> 
 
 def test_a_node_with_a_spark_of_its_own_needs_no_other(tmp_path: Path) -> None:
     made = prepare(tmp_path / "live", watch().check(), two_machines(), host=HERE, spark="own").begin(5)
-    assert made.here == ("east", "west", "cleana", "client")
+    assert made.here == ("catalog", "east", "west", "cleana", "client")
     assert main(["pack", "counta", "--folder", str(tmp_path / "live"), "--out", str(tmp_path / "b.tgz")]) == 0
     assert unpacked(tmp_path / "b.tgz", tmp_path / "there").deployed.here == ("counta",)
 

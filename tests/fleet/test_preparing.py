@@ -67,7 +67,7 @@ def test_which_spark_each_node_computes_with(tmp_path: Path) -> None:
     }
     assert looked.sharing == ("counta",) and looked.processes[0] == "spark"
     alone = prepare(tmp_path / "alone", watch(), spark="own")
-    assert alone.sharing == () and alone.processes == ("east", "na", "nb", "client")
+    assert alone.sharing == () and alone.processes == ("catalog", "east", "na", "nb", "client")
     assert prepare(tmp_path / "shared", watch()).sharing == ("na", "nb")
 
 
