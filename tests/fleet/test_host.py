@@ -270,3 +270,26 @@ def test_who_looks_and_fails_keeps_nothing_from_happening(caplog: pytest.LogCapt
 
     assert hosted(scenario)[:4] == ["opened a", "Started", "sent 1", "sent 2"]
     assert caplog.text.count("who looks at what happens failed") == 3
+
+
+def test_who_is_to_end_lets_jobs_end_and_begins_none() -> None:
+    class Slow:
+        def __init__(self, noted: list[str]):
+            self.noted = noted
+
+        def run(self, asked: Evaluate) -> Evaluated:
+            self.noted.append(f"begun {asked.job}")
+            time.sleep(0.2)
+            return Evaluated(asked.job, {})
+
+        def cancel(self, asked: Evaluate) -> None:
+            self.noted.append(f"cancelled {asked.job}")
+
+    async def scenario(host: Host, noted: list[str]) -> None:
+        core = Core(noted, [evaluate(1)], [keep(0), send(7), evaluate(2)])
+        host.start("a", core, Started(), Disk(noted), Slow(noted))
+        await host.drain(5.0)
+        noted.append("drained")
+
+    found = hosted(scenario)
+    assert found == ["opened a", "Started", "begun 1", "Evaluated 1", "kept 0", "sent 7", "drained", "closed a"]

@@ -116,7 +116,10 @@ def goes_on(fleet: Fleet) -> None:
 
 def test_a_pack_has_what_its_nodes_need_and_no_key_of_others(tmp_path: Path) -> None:
     made = prepare(tmp_path / "live", watch().check(), two_machines(), tls=True, host=HERE)
-    assert made.here == ("spark", "catalog", "east", "west", "cleana", "client") and made.elsewhere == ("cleanb", "counta")
+    assert made.here == ("spark", "catalog", "east", "west", "cleana", "client") and made.elsewhere == (
+        "cleanb",
+        "counta",
+    )
     packing = ["pack", "counta", "--folder", str(tmp_path / "live"), "--out", str(tmp_path / "b.tgz")]
     assert main(packing) == 1
     assert not (tmp_path / "b.tgz").exists()

@@ -46,6 +46,7 @@ _log = logging.getLogger(__name__)
 STORED = (Keep, KeepPlan, KeepLayout, SaveState, DropStates, Truncate, Deliver, Miss)
 RETRY_STORING = 1.0
 """Seconds after which storing is tried again, where the disk is full or away."""
+_LOOK_EVERY = 0.02
 
 
 class Core(Protocol):
@@ -102,6 +103,7 @@ class Host:
         """Told of a core, or of what runs it, that came upon something that must not be: it is not run any more, and neither should be its
         process. Whatever it was, a new life goes on from what is on disk."""
         self._hosted: dict[str, _Hosted] = {}
+        self._draining = False
         self._disk = ThreadPoolExecutor(1, f"disk-{transport.node}")
         self._tasks: set[asyncio.Future[None]] = set()
 
@@ -131,6 +133,14 @@ class Host:
             await asyncio.wait([hosted.storing])
         for lane in hosted.lanes.values():
             await asyncio.to_thread(lane.shutdown)
+
+    async def drain(self, within: float) -> None:
+        """No job is begun any more; those that run may end, for so many seconds, and what comes of them is stored and sent."""
+        self._draining = True
+        loop = asyncio.get_running_loop()
+        until = loop.time() + within
+        while loop.time() < until and any(one.running or one.waiting for one in self._hosted.values() if not one.over):
+            await asyncio.sleep(_LOOK_EVERY)
 
     async def stop(self) -> None:
         """To say so twice is no error."""
@@ -216,7 +226,8 @@ class Host:
                 except WireError as error:
                     _log.error("%s cannot say this to %s: %s", hosted.name, to, error)
             case Evaluate():
-                self._evaluate(hosted, effect)
+                if not self._draining:
+                    self._evaluate(hosted, effect)
             case Cancel(job):
                 asked = hosted.running.get(job)
                 if asked is not None and hosted.jobs is not None:

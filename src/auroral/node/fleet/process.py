@@ -36,7 +36,8 @@ from auroral.wire.transport import Patience
 
 _log = logging.getLogger(__name__)
 _LOOK_EVERY = 0.2
-"""Seconds."""
+DRAIN_WITHIN = 3.0
+"""Seconds that jobs have to end when a process is to end."""
 
 
 class Process:
@@ -209,6 +210,8 @@ async def run(folder: Path, name: str) -> None:
             process.lives.set()
         await process.ended.wait()
         process.events.note("ending")
+        if process.failure is None:
+            await process.host.drain(DRAIN_WITHIN)
     if process.failure is not None:
         raise process.failure
 
