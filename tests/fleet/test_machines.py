@@ -66,7 +66,7 @@ def test_two_folders_of_one_deployment(tmp_path: Path, spark: Any, capsys: pytes
     there: Fleet | None = None
     try:
         here = here.up(lambda _: None)
-        assert list(here.status()) == ["spark", "east", "west", "cleana", "client"]
+        assert list(here.status()) == ["spark", "catalog", "east", "west", "cleana", "client"]
         with closing(Feeds(here)):
             until(lambda: (here.status()["east"] or {})["closed"] > 10)
             assert frontier(here) == 0, "nobody computes the output yet"
