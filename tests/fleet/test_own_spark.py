@@ -55,7 +55,7 @@ def right_in_the_end(fleet: Fleet, spark: Any) -> None:
 
 def test_a_spark_for_each_node_through_a_kill_and_a_cut(tmp_path: Path, spark: Any) -> None:
     with running(tmp_path / "live", "own") as fleet:
-        assert fleet.deployed.processes == ("east", "west", "na", "nb", "client")
+        assert fleet.deployed.processes == ("catalog", "east", "west", "na", "nb", "client")
         jvms = {name: jvm_of(fleet, name) for name in ("na", "nb")}
         with closing(Feeds(fleet)):
             until(lambda: frontier(fleet) > 4)
