@@ -8,6 +8,8 @@ MAKEFLAGS += --no-print-directory
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Where tests/conftest.py looks for it.
+CLASSES := $(VENV)/spark-classes.jsa
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
 ARGS ?=
 # Files of tests in two processes, each with one Spark; `make test ARGS="-n 0"` uses one, as a debugger needs it.
@@ -23,7 +25,7 @@ help: ## list the targets
 demo: $(READY) ## run a small network-monitoring diagram live, and prove its output
 	@$(BIN)/auroral demo $(ARGS)
 
-test: $(READY) ## run all tests (needs minutes: many use a real Spark)
+test: $(READY) $(CLASSES) ## run all tests (needs minutes: many use a real Spark)
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(ARGS)
 
 test-fast: $(READY) ## run the quick tests: no Spark, nothing killed, fewer random examples (seconds)
@@ -65,3 +67,7 @@ $(READY): pyproject.toml requirements.lock
 	@sh tools/find_java.sh $(BIN)/python
 	@touch $(READY)
 	@echo "set-up: done; $(BIN)/auroral is ready"
+
+$(CLASSES): $(READY) tools/archive_classes.py
+	@echo "set-up: an archive of Spark's classes, so that each Java of the tests starts in half the time"
+	@$(BIN)/python tools/archive_classes.py $@

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,8 +26,10 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 )
 
 # A Java that lives for seconds, or evaluates thousands of different plans once, spends most of its time compiling itself to
-# its fastest form. For programs that tests start too.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# its fastest form, and much of the rest loading Spark's classes. For programs that tests start too.
+CLASSES = Path(sys.prefix) / "spark-classes.jsa"
+ARCHIVE = f' "-XX:SharedArchiveFile={CLASSES}" -Xlog:cds*=off' if CLASSES.exists() else ""
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" + ARCHIVE)
 
 # For `make test-fast`; `make test` and CI draw as many examples as each test says.
 settings.register_profile("fast", max_examples=15)

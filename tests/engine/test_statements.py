@@ -44,6 +44,15 @@ def test_a_step_that_is_used_once_stands_where_it_is_used() -> None:
     )
 
 
+def test_a_large_job_gives_spark_a_step_that_many_read_once() -> None:
+    """Not once for each output."""
+    d = auroral.diagram("d", bucket="10us")
+    read = d.input("in", "t long, b long", stime="t", unit="us").map("read", {"b": "b + 12345"})
+    for bound in range(4):
+        read.filter(f"above{bound}", f"b > {bound}").output()
+    assert large_texts(d).count("12345") == 1
+
+
 def test_a_relation_is_marked_as_one() -> None:
     with pytest.raises(AssertionError, match="neither a relation"):
         select(["x"], "`in`")
@@ -81,7 +90,7 @@ def test_lines_of_a_text_stay_as_they_are() -> None:
     given = d.input("in", "t long, b long", stime="t", unit="us")
     twice = given.map("twice", {"z": "'a\u2028b'", "y": auroral.sql("'c\nd\\\ne'", "string"), "b": "b"})
     twice.join("pairs", twice, on="left.b = right.b", within=("5us", "5us"), columns={"z": "left.z"}).output()
-    text = large_texts(d)
+    text = "\n".join(statements(compile_program(d.check(), single=True), 0, 10))
     assert "`twice@past` AS (" in text
     assert "'a\u2028b'" in text and r"'c\u000ad\u000ae'" in text
 

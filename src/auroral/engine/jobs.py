@@ -30,6 +30,7 @@ from auroral.engine.sqltext import (
     needed,
     quoted,
     relation,
+    shared,
     string_literal,
     struct_type,
 )
@@ -89,6 +90,7 @@ def run_program(
         if new_path is None:
             return job.in_waves()
         job.steps(program.steps)
+        job.analyse_shared_steps()
         written = {edge.name: job.written(edge, new_path(edge)) for edge in program.outputs}
         slices = {e.name: job.through_files(e, new_path(e)) for e in program.kept if isinstance(e, SliceEdge)}
         rest = job.collected((), [edge for edge in program.kept if edge.name not in slices], ())
@@ -180,6 +182,16 @@ class _Job:
             e.name: as_declared(fetched.outputs[e.name], e.columns) for e in self.program.outputs if e not in outputs
         }
         return Result({**asked, **rest.outputs}, {**fetched.kept, **rest.kept}, rest.counts)
+
+    def analyse_shared_steps(self) -> None:
+        """Make a view of each step that is read more than once: it would be analysed anew in each statement that reads it."""
+        edges = (*self.program.outputs, *self.program.kept)
+        texts = [*map(_rows_of, edges), *(query for *_, query in self.program.counts)]
+        steps, _ = needed(self.ctes, "\n".join(texts))
+        for cte in shared(steps, texts):
+            frame = self.statement(cte.select)
+            self.ctes.remove(cte)
+            self._view(cte.name, frame)
 
     def statement(self, final: str) -> DataFrame:
         steps, views = needed(self.ctes, final)

@@ -130,13 +130,23 @@ def needed(ctes: Sequence[Cte], final: str) -> tuple[list[Cte], set[str]]:
     return steps[::-1], wanted
 
 
+def shared(ctes: Sequence[Cte], finals: Iterable[str]) -> list[Cte]:
+    """The steps that other steps and `finals` read more than once between them, each behind those that it reads."""
+    uses = _uses(ctes, finals)
+    return [cte for cte in ctes if uses[cte.name] > 1]
+
+
+def _uses(ctes: Sequence[Cte], finals: Iterable[str]) -> Counter[str]:
+    return Counter(name for text in (*(cte.select for cte in ctes), *finals) for name in _RELATION.findall(text))
+
+
 DEEPEST = 40
 """Selects within one another: Spark's parser ends with a stack overflow at some hundred."""
 
 
 def inlined(ctes: Sequence[Cte], final: str) -> str:
     """The statement with each step that is used once in the place where it is used: Spark analyses that much faster."""
-    uses = Counter(name for text in (*(cte.select for cte in ctes), final) for name in _RELATION.findall(text))
+    uses = _uses(ctes, [final])
     kept: list[Cte] = []
     bodies: dict[str, str] = {}
     depths: dict[str, int] = {}
