@@ -89,8 +89,11 @@ def test_one_that_lacks_the_next_bucket_or_does_not_send_it_is_of_no_use():
         ("a",): [State.STABLE, State.STABLE],
         ("a", "b"): [State.STABLE, State.FAILURE],
     }
-    anywhere = Judge(SETTINGS, None, True).judged(offers, (), ())
-    assert anywhere == offers, "who is to be told where to begin lacks nothing"
+    anywhere = Judge(SETTINGS, None, True)
+    assert [offer.state for offer in anywhere.judged(offers, (), ()).values()] == [State.FAILURE, State.STABLE], (
+        "who is to be told where to begin asks one that has most"
+    )
+    assert anywhere.least_lossy(offers) == set()
 
 
 def test_a_gap_is_taken_from_those_that_lost_least():

@@ -96,18 +96,19 @@ def replica(durable: bool = True, kept: dict[str, Kept] | None = None, recoverin
     return found
 
 
-def told(found: Replica, begin: int, *hashes: int) -> list[Effect]:
-    """The source is further by as many buckets as it gives."""
+def told(found: Replica, begin: int, *hashes: int, position: int | None = None) -> list[Effect]:
+    """The source is further by as many buckets as it gives; it is asked for those from `position` on."""
     offer = Offer(State.STABLE, True, begin + len(hashes), begin)
     effects = found.handle(Received("S", Pong({"s": offer}, {})), 0.1)
-    assert sent(effects, Subscribe) == [Subscribe("s", 1, Lane.BOTH, None, False)]
-    return found.handle(Received("S", Stable("s", 1, begin, rows(*hashes))), 0.2)
+    assert sent(effects, Subscribe) == [Subscribe("s", 1, Lane.BOTH, position, False)]
+    first = begin if position is None else position
+    return found.handle(Received("S", Stable("s", 1, first, rows(*hashes[first - begin :]))), 0.2)
 
 
 def test_a_replica_goes_on_behind_what_is_on_its_disk():
     """D65: it is mute until it is as far as its input."""
     found = replica(kept={"o": Kept(5, rows(35, 36))})
-    told(found, 4, 14, 15, 16, 17)
+    told(found, 4, 14, 15, 16, 17, position=5)
     assert (found.outlets["o"].kept_from, found.outlets["o"].frontier) == (5, 7)
     assert not found.recovering, "one bucket behind is as far as anyone is"
     (job,) = found.jobs.running.values()
@@ -228,7 +229,7 @@ def test_only_what_an_output_waits_for_begins_again_with_an_input():
 def test_what_follows_on_the_disk_is_kept():
     """The first window that its inputs reach is the next."""
     found = replica(kept={"o": Kept(5, rows(35))})
-    told(found, 4, 14, 15, 16, 17)
+    told(found, 4, 14, 15, 16, 17, position=4)
     assert (found.outlets["o"].kept_from, found.outlets["o"].frontier) == (5, 6)
 
 

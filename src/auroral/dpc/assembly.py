@@ -89,4 +89,4 @@ class Assembly:
         return Reconfiguration(self.topology, layout)
 
     def _wiring(self, core: str, layout: Layout) -> Wiring:
-        return layout.wirings(self.topology)[core]
+        return layout.at_start.wirings(self.topology)[core]

@@ -74,7 +74,8 @@ class Client:
                     if stream in self.ports:
                         yield from self.ports[stream].renew(sender, number, now)
             case Rewire(number, wiring) if number >= self.wired:
-                if can_go_over(self.ports, wiring, self.monitor, now):
+                needs = {stream: port.frontier for stream, port in self.ports.items()}
+                if can_go_over(self.ports, needs, wiring, self.monitor, now):
                     self.wired = number
                     yield from go_over(self.ports, wiring, self.monitor)
                     self.news = True

@@ -41,7 +41,7 @@ class Judge:
     def least_lossy(self, offers: Mapping[str, Offer]) -> set[str]:
         """Replicas to go on with where the next bucket is lost: where none that may have it is left to wait for."""
         lacking = self._lacking(offers)
-        if not lacking or not self.may_lose:
+        if not lacking or not self.may_lose or self.position is None:
             return set()
         reached = {producer: offer for producer, offer in offers.items() if offer != UNREACHED}
         if len(lacking) < len(reached) or not (self.settings.lost_beyond < UNLIMITED or len(reached) == len(offers)):
@@ -50,7 +50,8 @@ class Judge:
         return {producer for producer, offer in reached.items() if offer.kept_from == least}
 
     def _lacking(self, offers: Mapping[str, Offer]) -> set[str]:
-        """Replicas that do not have the next bucket any more."""
-        if self.position is None:
-            return set()
-        return {producer for producer, offer in offers.items() if offer.kept_from > self.position}
+        """Replicas that do not have the next bucket any more; where it is not known which that is, that have less than another."""
+        position = self.position
+        if position is None:
+            position = min((offer.kept_from for offer in offers.values() if offer != UNREACHED), default=0)
+        return {producer for producer, offer in offers.items() if offer.kept_from > position}

@@ -4,7 +4,7 @@ which versions of the queries there are."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from auroral.dpc.versions import Decision
@@ -108,6 +108,12 @@ class Layout:
         return {core for stream in topology.outputs[self.moving] for core in self._readers(topology, stream)}
 
     # Who talks to whom
+
+    @property
+    def at_start(self) -> Layout:
+        """As a core that comes back begins with it. While readers go over, it reads from all, and goes over itself when it has found that
+        it can."""
+        return replace(self, phase=Phase.START) if self.phase is Phase.READ else self
 
     def wirings(self, topology: Topology) -> dict[str, Wiring]:
         """By core."""

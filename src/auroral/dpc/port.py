@@ -71,6 +71,8 @@ class Port:
     """When a part of a bucket last came."""
     to_go_over: tuple[float, int] | None = None
     """When it was first asked to read from others, and how far it was then."""
+    asks_since: float | None = None
+    """When it began to ask where to begin."""
     leaving_out: set[str] = field(default_factory=set)
     """Producers whose subscription leaves out what they do not keep."""
     served: dict[str, float] = field(default_factory=dict)
@@ -80,7 +82,7 @@ class Port:
 
     def switch(self, offers: Mapping[str, Offer], now: float) -> Iterator[Effect]:
         """Read from the replicas that the table says."""
-        if self._as_ever(offers, now):
+        if self._as_ever(offers, now) or self._may_hear_of_more(offers, now):
             return
         stalled = {producer for producer in self.lanes if self._stalled(producer, offers[producer], now)}
         judge = Judge(self.settings, None if self.resuming else self.frontier, self.may_lose)
@@ -111,6 +113,14 @@ class Port:
             and not self._stalled(producer, offer, now)
         )
 
+    def _may_hear_of_more(self, offers: Mapping[str, Offer], now: float) -> bool:
+        """Who is to be told where to begin is told by the one that has most: whoever has not answered yet may be that one."""
+        if not self.resuming or self.lanes:
+            return False
+        if self.asks_since is None:
+            self.asks_since = now
+        return UNREACHED in offers.values() and now <= self.asks_since + self.settings.detection
+
     def _stalled(self, producer: str, offer: Offer, now: float) -> bool:
         """Whether it says that it is further, and nothing comes (D27)."""
         if self.lanes[producer] is Lane.FRESH or offer.frontier <= self.frontier:
@@ -134,17 +144,18 @@ class Port:
         position = None if self.resuming else self.frontier
         return Send(producer, Subscribe(self.stream, self.last_number, lane, position, tentative, gaps))
 
-    def can_go_over(self, producers: tuple[str, ...], monitor: Monitor, now: float) -> bool:
-        """Whether nobody is left, or one of these has what is read next (what a replica keeps on its disk goes with it), is about as far, and is
-        in no worse a state than those that are left: what a new one lacks, it may lack for ever."""
+    def can_go_over(self, producers: tuple[str, ...], need: int, monitor: Monitor, now: float) -> bool:
+        """Whether nobody is left, or one of these has all from `need` on, which is what would have to be read again after a crash (what a
+        replica keeps on its disk goes with it), is about as far, and is in no worse a state than those that are left: what a new one
+        lacks, it may lack for ever."""
         left = [monitor.offer(producer, self.stream) for producer in self.producers if producer not in producers]
         if not left:
             return True
         best = min((one.state for one in left if one != UNREACHED), default=State.FAILURE)
         offers = [monitor.offer(producer, self.stream) for producer in producers]
-        return any(one != UNREACHED and one.state <= best and self._goes_on_with(one, now) for one in offers)
+        return any(one != UNREACHED and one.state <= best and self._goes_on_with(one, need, now) for one in offers)
 
-    def _goes_on_with(self, offer: Offer, now: float) -> bool:
+    def _goes_on_with(self, offer: Offer, need: int, now: float) -> bool:
         if self.resuming:
             return True
         if self.to_go_over is None:
@@ -154,7 +165,7 @@ class Port:
         # Where replicas have too much to do, and take many buckets at once, none may ever be as far as another is just now.
         patient = min(self.settings.bound, _PATIENT * self.settings.silence)
         caught_up = now - asked > patient and offer.frontier >= frontier
-        return offer.kept_from <= self.frontier and (behind <= self.settings.silence or caught_up)
+        return offer.kept_from <= min(need, self.frontier) and (behind <= self.settings.silence or caught_up)
 
     def rewire(self, producers: tuple[str, ...]) -> Iterator[Effect]:
         """These can be read from, and no others."""
@@ -197,7 +208,7 @@ class Port:
 
     def start_at(self, bucket: int) -> None:
         """Nothing before this bucket is asked for."""
-        self.resuming = False
+        self.resuming, self.asks_since = False, None
         self.first = self.frontier = bucket
         self.forgotten = 0
 

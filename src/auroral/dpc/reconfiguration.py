@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from auroral.dpc.changing import Change
 from auroral.dpc.events import (
     Changed,
+    Disconnected,
     Effect,
     Event,
     GiveUp,
@@ -89,6 +90,10 @@ class Reconfiguration:
                     yield from self._want(Wanted(query))
             case GiveUp(query):
                 yield from self._give_up(query)
+            case Disconnected(peer):
+                # It may come back, and begin with a layout that it had gone beyond.
+                if (wiring := self.layout.wirings(self.topology).get(peer)) is not None:
+                    self.untold[peer] = wiring
             case Received(sender, Rewired(number)):
                 if number == self.layout.number:
                     self.untold.pop(sender, None)

@@ -7,7 +7,7 @@ replica (D67).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from auroral.dpc.events import DropStates, Effect, Report, SaveState, Send
@@ -43,6 +43,13 @@ class Recovery:
     asked_at: float = float("-inf")
     paces: dict[str, Pace] = field(default_factory=dict)
     done: bool = False
+
+    def go_on(self, kept: Collection[str]) -> None:
+        """Of inputs of which all outputs are on disk it is known where to begin, whoever has that."""
+        for name, port in self.ports.items():
+            using = {stream: union for stream, union in self.unions.items() if name in union.ports}
+            if port.resuming and using and all(stream in kept and u.fold is None for stream, u in using.items()):
+                port.start_at(min(union.reads_from(name, union.outlet.frontier) for union in using.values()))
 
     def step(self, now: float) -> Iterator[Effect]:
         for port in self.ports.values():

@@ -201,6 +201,7 @@ class Replica:
                     self.unions[stream].since = now
                     if stream in kept and self.unions[stream].fold is None:
                         outlet.restore(kept[stream])
+                self.recovery.go_on(kept)
             case Woken():
                 pass
             case Logged() | Propose() | MoveTo() | GiveUp():
@@ -216,7 +217,7 @@ class Replica:
             case Ask() | Grant() | Refuse() | Release():
                 yield from self.turns.heard(sender, message, now)
             case Rewire(number, wiring) if number >= self.wired:
-                if can_go_over(self.ports, wiring, self.monitor, now):
+                if can_go_over(self.ports, self._needs(), wiring, self.monitor, now):
                     self.wired = number
                     yield from self._rewire(wiring)
                     yield Send(sender, Rewired(number))
@@ -289,10 +290,10 @@ class Replica:
     def _ping(self, peers: tuple[str, ...]) -> Iterator[Effect]:
         acks: dict[str, dict[str, Ack]] = defaultdict(dict)
         numbers: dict[str, dict[str, int]] = defaultdict(dict)
-        starts = {stream: self._restarts_from(union) for stream, union in self.unions.items()}
+        needs = self._needs()
         reserves = {stream: union.outlet.reserve + union.own_time for stream, union in self.unions.items()}
         for name, port in self.ports.items():
-            ack = None if port.resuming else self._ack(name, starts, reserves)
+            ack = None if port.resuming else Ack(needs[name], self._reserve(name, reserves))
             for producer in port.producers:
                 if ack is not None:
                     acks[producer][name] = ack
@@ -306,14 +307,22 @@ class Replica:
             job = self.usual_job.highest if same else 0.0
             yield Send(peer, Ping(acks[peer], numbers[peer], earlier, job))
 
-    def _ack(self, name: str, starts: Mapping[str, int], reserves: Mapping[str, float]) -> Ack:
-        """By output: what it must compute again if all is lost, and the time that it and those behind it take."""
-        using = {stream: union for stream, union in self.unions.items() if name in union.ports}
+    def _needs(self) -> dict[str, int]:
+        """Of each input, the first bucket that it must read again if it loses all that is not on disk."""
+        starts = {stream: self._restarts_from(union) for stream, union in self.unions.items()}
         # An input that no output reads is not held up.
-        unread = self.ports[name].frontier
-        need = min([union.reads_from(name, starts[stream]) for stream, union in using.items()], default=unread)
-        reserve = max([reserves[stream] for stream in using], default=0.0) + self.settings.hop
-        return Ack(need, reserve)
+        return {
+            name: min(
+                [u.reads_from(name, starts[s]) for s, u in self.unions.items() if name in u.ports],
+                default=port.frontier,
+            )
+            for name, port in self.ports.items()
+        }
+
+    def _reserve(self, name: str, reserves: Mapping[str, float]) -> float:
+        """The time that those outputs take that are computed from it, here and behind."""
+        using = [reserves[stream] for stream, union in self.unions.items() if name in union.ports]
+        return max(using, default=0.0) + self.settings.hop
 
     def _restarts_from(self, union: SUnion) -> int:
         """What it must compute again if it loses all that is not on disk."""

@@ -10,9 +10,13 @@ from auroral.dpc.monitor import Monitor
 from auroral.dpc.port import Port
 
 
-def can_go_over(ports: Mapping[str, Port], wiring: Wiring, monitor: Monitor, now: float) -> bool:
+def can_go_over(
+    ports: Mapping[str, Port], needs: Mapping[str, int], wiring: Wiring, monitor: Monitor, now: float
+) -> bool:
     """Who cannot yet is told again. By then it has asked those whom it was never told of, as it was away meanwhile."""
-    found = all(ports[stream].can_go_over(producers, monitor, now) for stream, producers in wiring.inputs.items())
+    found = all(
+        ports[stream].can_go_over(producers, needs[stream], monitor, now) for stream, producers in wiring.inputs.items()
+    )
     if not found:
         monitor.ask_also(talks_to(wiring.inputs))
     return found

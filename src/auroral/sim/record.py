@@ -274,8 +274,9 @@ class Recorder:
                 for name in outlet.readers_expected
                 if isinstance(reader := world.cores.get(name), Replica | Client) and not reader.ports[stream].resuming
             ]
-            if self.run.stage.queries[core].name in self.run.scenario.durable and self._life(core) == 1:
-                # What came before is on the disks of those that it comes to take over from.
+            query = self.run.stage.queries[core]
+            if query.name in self.run.scenario.durable and core not in self.run.scenario.members(query):
+                # One that came by a move: what came before is on the disks of those that it took over from, or of its replicas.
                 positions = []
             lowest = min(positions, default=outlet.kept_from)
             self.run.spoke.append(Spoke(now, core, stream, outlet.frontier, expected[stream], outlet.kept_from, lowest))

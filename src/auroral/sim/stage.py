@@ -109,7 +109,7 @@ class Stage:
         self.world.start(CATALOG, Reconfiguration(self.scenario.topology, self.scenario.layout), CATALOG_HOST)
 
     def _wiring(self, core: str) -> Wiring:
-        return self.layout.wirings(self.scenario.topology)[core]
+        return self.layout.at_start.wirings(self.scenario.topology)[core]
 
     def _replica(self, name: str, recovering: bool = False) -> Replica:
         scenario, query, wiring = self.scenario, self.queries[name], self._wiring(name)
