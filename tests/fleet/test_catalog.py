@@ -12,8 +12,9 @@ import pytest
 from auroral.dpc.events import KeepLayout
 from auroral.dpc.layout import Layout, Phase, Wanted
 from auroral.dpc.versions import Decision
+from auroral.model.errors import AuroralError
 from auroral.node.fleet.catalog import MOST_HISTORY, Catalog, CatalogAway, CatalogStore
-from auroral.node.store.layouts import layout_from_json
+from auroral.node.store.layouts import layout_from_json, layout_to_json
 from edge.postgresql import Server
 
 FIRST = Layout({"q": ("q@a", "q@b")})
@@ -88,6 +89,22 @@ def test_the_copy_is_mended_when_the_catalog_comes_back(address: str, tmp_path: 
     assert CatalogStore(first, copy).started() == MOVED
     assert layout_from_json(json.loads(copy.read_text())) == MOVED
     first.close()
+
+
+def test_a_database_that_was_lost_or_set_back_does_not_undo_what_was_decided(address: str, tmp_path: Path) -> None:
+    copy = tmp_path / "layout.json"
+    first = opened(address)
+    CatalogStore(first, copy).carry_out([KeepLayout(MOVED)])
+    first.close()
+    for fresh in (opened(address, "another"), opened(address)):
+        if fresh.deployment == "one":
+            with fresh._writing() as write:
+                write("update auroral_layouts set layout = ?", json.dumps(layout_to_json(MOVING)))
+        assert CatalogStore(fresh, copy).started() == MOVED == fresh.layout
+        assert layout_from_json(json.loads(copy.read_text())) == MOVED
+        with pytest.raises(AuroralError, match="has a newer layout"):
+            fresh.keep(MOVING)
+        fresh.close()
 
 
 def test_deployments_in_one_database_do_not_see_one_another(address: str) -> None:

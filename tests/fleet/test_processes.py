@@ -88,16 +88,36 @@ def test_cut_off_and_healed(running: Fleet, spark: Any) -> None:
 # What cannot be
 
 
-def test_a_bound_that_cannot_be_kept_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DeploymentError, match=r"the bound of 1 s is too short(.|\n)*allowed: more than 1\.\d s"):
-        prepare(tmp_path / "live", watch().check(), bound=1.0)
+@pytest.mark.parametrize(
+    ("diagram", "bound", "least"), [("watch", 1.0, "2 s"), ("watch", 1.9, "2 s"), ("recorded", 3.9, "4 s")]
+)
+def test_a_bound_that_cannot_be_kept_is_refused_before_anything_is_made(
+    diagram: str, bound: float, least: str, tmp_path: Path
+) -> None:
+    made = {"watch": watch, "recorded": recorded}[diagram]().check()
+    with pytest.raises(
+        DeploymentError, match=rf"the bound of {bound:g} s is too short(.|\n)*allowed: at least {least}"
+    ):
+        prepare(tmp_path / "live", made, bound=bound)
     assert not (tmp_path / "live").exists()
+    prepare(tmp_path / "live", made, bound=float(least.split()[0]))
 
 
-def test_a_bound_that_the_protocol_cannot_keep_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    with pytest.raises(AuroralError, match=r"more than half of the bound of 3\.5 s"):
-        prepare(tmp_path / "live", recorded().check(), bound=3.5)
-    assert not (tmp_path / "live").exists()
+@pytest.mark.parametrize("name", ["a/b", "..", "x" * 101])
+def test_a_name_that_no_file_can_have_is_refused(name: str, tmp_path: Path) -> None:
+    d = auroral.diagram("odd", bucket="1s")
+    d.input(name, "n int").filter("high", "n > 2").output()
+    with pytest.raises(DeploymentError, match="no process can have the name"):
+        prepare(tmp_path / "live", d.check())
+
+
+@pytest.mark.parametrize("address", ["cat.db", "postgresql://me:secret@host/db"])
+def test_a_catalog_is_in_the_folder_or_in_postgresql(address: str, tmp_path: Path) -> None:
+    with pytest.raises(
+        DeploymentError, match=r"a catalog cannot be at(.|\n)*allowed: postgresql://USER@HOST"
+    ) as refused:
+        prepare(tmp_path / "live", watch().check(), catalog=address)
+    assert "secret" not in str(refused.value)
 
 
 def test_each_output_has_its_own_bound_and_what_leads_to_it_the_lowest(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def run(args: Namespace) -> int:
         raise WrongUse("auroral change: FILE says what to change, and --give-up what not\n    allowed: one of them")
     fleet = fleet_of(args)
     if args.give_up is not None:
-        fleet.ask(CATALOG, "give up", query=args.give_up)
+        fleet.ask(CATALOG, "give up", query=args.give_up, what="change")
         say(f"the change of {args.give_up} is given up")
         return FINE
     with fleet.alone():
@@ -63,18 +63,22 @@ def run(args: Namespace) -> int:
 
 def _wanted(fleet: Fleet, args: Namespace) -> tuple[Checked, Text | None]:
     if Path(args.file).suffix.lower() != ".xml":
-        return check(load_one(args.file, (), args.name, "--name {name}").diagram), None
+        return check(_stamped(fleet, load_one(args.file, (), args.name, "--name {name}").diagram)), None
     text = file_bytes(args.file, (".xml",))
     update = is_update(text, args.file)
     if update:
         diagram = _updated(fleet, text, args.file)
     else:
         diagram = load_one(args.file, (), args.name, "--name {name}").diagram
-    # What was said of stimes when it began still holds.
+    return check(_stamped(fleet, diagram)), Text(text, update)
+
+
+def _stamped(fleet: Fleet, diagram: Diagram) -> Diagram:
+    """What was said of stimes when it began still holds."""
     running = fleet.deployed.checked.diagram
     said = {given.stream: given.stamp for given in running.inputs}
     inputs = tuple(replace(given, stamp=said.get(given.stream, given.stamp)) for given in diagram.inputs)
-    return check(replace(diagram, inputs=inputs, bucket=running.bucket)), Text(text, update)
+    return replace(diagram, inputs=inputs, bucket=running.bucket)
 
 
 def _updated(fleet: Fleet, text: bytes, file: str) -> Diagram:

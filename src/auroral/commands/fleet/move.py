@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from auroral.commands.fleet.common import add_folder, fleet_of
 from auroral.commands.terminal import FINE, WRONG_INPUT, WrongUse, say
 from auroral.dpc.assembly import CATALOG
-from auroral.node.fleet.moving import move, under_way
+from auroral.node.fleet.moving import catalog_of, move, under_way
 
 NAME = "move"
 SUMMARY = "move a replica of a query to another node, or to a new one, while the deployment runs"
@@ -25,7 +25,9 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--from", dest="leaves", metavar="NODE", help="which of several replicas; left out, the one that is down"
     )
-    parser.add_argument("--give-up", action="store_true", help="what is under way of the query is not wanted any more")
+    parser.add_argument(
+        "--give-up", action="store_true", help="the move of the query that is under way is not wanted any more"
+    )
     parser.add_argument("--no-wait", action="store_true", help="do not wait until it is there")
     add_folder(parser)
 
@@ -37,8 +39,8 @@ def run(args: Namespace) -> int:
         )
     fleet = fleet_of(args)
     if args.give_up:
-        fleet.ask(CATALOG, "give up", query=args.query)
-        say(f"what was under way of {args.query} is given up; auroral status shows who runs what")
+        fleet.ask(CATALOG, "give up", query=args.query, what="move")
+        say(f"the move of {args.query} is given up; auroral status shows who runs what")
         return FINE
     with fleet.alone():
         fleet = move(fleet, args.query, args.node, args.leaves, lambda text: say(f"{text} ...", sys.stderr))
@@ -48,7 +50,7 @@ def run(args: Namespace) -> int:
             say(f"moving: {waits} ...", sys.stderr)
             told = waits
         time.sleep(_EVERY)
-    members = fleet.ask(CATALOG, "status")["members"][args.query]
+    members = catalog_of(fleet)["members"][args.query]
     if not args.no_wait and f"{args.query}@{args.node}" not in members:
         say(f"the move was given up: {args.query} runs on {', '.join(members)}", sys.stderr)
         return WRONG_INPUT

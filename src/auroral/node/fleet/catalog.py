@@ -20,7 +20,7 @@ from auroral.dpc.events import Effect, KeepLayout
 from auroral.dpc.layout import Layout
 from auroral.edge.durable import StorageError, replace_file, storage_error
 from auroral.model.errors import AuroralError
-from auroral.node.fleet.deployed import agreed_in
+from auroral.node.fleet.deployed import agreed_in, layout_in
 from auroral.node.runfolder import RunFolder
 from auroral.node.store.layouts import layout_from_json, layout_to_json
 
@@ -80,6 +80,11 @@ class Catalog:
 
     def keep(self, layout: Layout) -> None:
         before = self.layout
+        if before is not None and _age(before) > _age(layout):
+            raise AuroralError(
+                f"the catalog at {without_password(self.address)} has a newer layout ({_age(before)}) than is to be written ({_age(layout)})\n"
+                "    allowed: one catalog process for each deployment\n    next: end the other one, and start this one again"
+            )
         with self._writing() as write:
             text = json.dumps(layout_to_json(layout))
             self._put(write, "layouts", (), at=time.time(), layout=text)
@@ -197,25 +202,30 @@ class Catalog:
                 self._connection.close()
                 self._connection = None
             raise CatalogAway(
-                f"the catalog at {_without_password(self.address)} cannot be used: {str(error).strip()}\n"
+                f"the catalog at {without_password(self.address)} cannot be used: {str(error).strip()}\n"
                 "    allowed: a file in a folder that can be written, or postgresql://USER@HOST/DATABASE\n"
                 "    next: check that the database runs and has room; nothing that runs waits for it"
             ) from error
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CatalogStore:
     """As the store of the core that moves and changes queries."""
 
     catalog: Catalog
     copy: Path
+    written: Layout | None = None
+    """What was kept last."""
 
     def started(self) -> Layout | None:
-        """What was kept; the copy is as new when this returns."""
-        layout = self.catalog.layout
-        if layout is not None:
-            self._copy(layout)
-        return layout
+        """What was kept, in the database or, where that was lost or set back, in the copy; both are as new when this returns."""
+        kept, copied = self.catalog.layout, layout_in(self.copy)
+        found = max([one for one in (kept, copied) if one is not None], key=_age, default=None)
+        if found is not None:
+            if kept != found:
+                self.catalog.keep(found)
+            self._copy(found)
+        return found
 
     def carry_out(self, effects: Sequence[Effect]) -> None:
         for effect in effects:
@@ -228,6 +238,13 @@ class CatalogStore:
             replace_file(self.copy, json.dumps(layout_to_json(layout), indent=1).encode())
         except OSError as error:
             raise storage_error(error, "who runs where", self.copy) from error
+        self.written = layout
+
+
+def _age(layout: Layout) -> tuple[int, int, int]:
+    """What only grows: moves, versions and attempts at them."""
+    decisions = layout.versions.values()
+    return layout.number, sum(len(one.starts) for one in decisions), sum(one.attempt for one in decisions)
 
 
 def catalog_in(folder: Path) -> Catalog:
@@ -259,7 +276,7 @@ def _psycopg() -> Any:
     return psycopg
 
 
-def _without_password(address: str) -> str:
+def without_password(address: str) -> str:
     scheme, separator, rest = address.partition("://")
     user, at, place = rest.rpartition("@")
     return f"{scheme}{separator}{user.partition(':')[0]}{at}{place}" if at else address

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from auroral.dpc.assembly import CATALOG
 from auroral.dpc.fragments import Fragment, Fragments
+from auroral.dpc.splicing import spliced
 from auroral.model.checking import Checked
+from auroral.model.errors import DiagramError
 from auroral.model.expression import user_functions
 from auroral.node.fleet.deployed import Deployed, DeploymentError
 from auroral.node.fleet.evaluation import ordered_streams
-from auroral.node.fleet.moving import only_here
+from auroral.node.fleet.moving import catalog_of, only_here
 from auroral.node.fleet.processes import Fleet
 from auroral.node.fleet.versions import Text, add_versions, fragment_of, version_of
 from auroral.node.functionwords import function_words
@@ -21,7 +23,7 @@ from auroral.node.storeddiagram import diagram_words
 def change(fleet: Fleet, wanted: Checked, text: Text | None) -> dict[str, int]:
     """To this diagram. Gives, by query, the version that is under way when this returns; none where nothing differs."""
     only_here(fleet)
-    deployed, found = fleet.deployed, fleet.ask(CATALOG, "status")
+    deployed, found = fleet.deployed, catalog_of(fleet)
     busy = {found["changing"], *(one["query"] for one in found["wanted"] if not one["comes"])}
     numbers = {query: len(found["starts"].get(query, [0])) for query in found["members"]}
     new = deployed.cut(wanted.runnable())
@@ -38,6 +40,8 @@ def change(fleet: Fleet, wanted: Checked, text: Text | None) -> dict[str, int]:
     if ordered_streams(new) != ordered_streams(deployed.fragments):
         problems.append("another stream between nodes would have to be kept in order")
     problems += [f"{query} is being changed already" for query in versions if query in busy]
+    if not problems:
+        problems += _unjudged(deployed, numbers, {query: fragment_of(new, query) for query in versions})
     if problems:
         raise DeploymentError(
             "the deployment cannot be changed to that: "
@@ -47,19 +51,20 @@ def change(fleet: Fleet, wanted: Checked, text: Text | None) -> dict[str, int]:
         )
     if versions:
         number = add_versions(deployed.folder, wanted, versions, text)
-        for query in versions:
-            fleet.ask(CATALOG, "change", query=query, diagram=number, words="\n".join(diagram_words(wanted)))
+        words = "\n".join(diagram_words(wanted))
+        for query, version in versions.items():
+            fleet.ask(CATALOG, "change", query=query, version=version, diagram=number, words=words)
     return versions
 
 
 def decided(fleet: Fleet, query: str, version: int) -> int | None:
     """The bucket that the version holds from; None as long as that is not decided."""
-    starts: list[int] = fleet.ask(CATALOG, "status")["starts"].get(query, [0])
+    starts: list[int] = catalog_of(fleet)["starts"].get(query, [0])
     return starts[version] if version < len(starts) else None
 
 
 def under_way(fleet: Fleet, query: str) -> bool:
-    found: dict[str, Any] = fleet.ask(CATALOG, "status")
+    found: dict[str, Any] = catalog_of(fleet)
     return found["changing"] == query or any(one["query"] == query and not one["comes"] for one in found["wanted"])
 
 
@@ -68,6 +73,7 @@ def _the_same_outside(deployed: Deployed, wanted: Checked, new: Fragments) -> No
     differs = [
         ("bucket", before.bucket, after.bucket),
         ("inputs", *([(i.stream, i.schema, i.stamp, i.late) for i in d.inputs] for d in (before, after))),
+        ("bounds", *([(o.stream, o.availability) for o in d.outputs] for d in (before, after))),
         (
             "outputs",
             *([(o.stream, c.streams[o.stream].schema) for o in c.diagram.outputs] for c in (deployed.checked, wanted)),
@@ -91,14 +97,29 @@ def _problems(first: Fragment, new: Fragment) -> Iterator[str]:
         return
     for before, after in zip(first.outputs, new.outputs, strict=True):
         stream = after.stream
-        if first.checked.streams[stream].schema != new.checked.streams[stream].schema:
-            yield f"{stream} would have other fields"
+        was, would_be = first.checked.streams[stream], new.checked.streams[stream]
+        if (was.schema, was.clocks) != (would_be.schema, would_be.clocks):
+            yield f"{stream} would have other fields, or fields with other times"
         if before.folds or after.folds:
             yield f"{stream} depends on all of the past, which another version did not see"
         elif set(before.required) != set(after.required):
             yield f"{stream} would need other inputs to be there"
         elif any(horizon > before.reads.get(read, 0) for read, horizon in after.reads.items()):
             yield f"{stream} would read more of the past than is kept for it"
+
+
+def _unjudged(deployed: Deployed, numbers: Mapping[str, int], new: Mapping[str, Fragment]) -> list[str]:
+    """What all versions come to together must be a diagram, or nobody could say whether it is right."""
+    later = {
+        query: [(version, version_of(deployed, query, version)) for version in range(1, number)]
+        + ([(number, new[query])] if query in new else [])
+        for query, number in numbers.items()
+    }
+    try:
+        spliced(deployed.checked, deployed.fragments, later).runnable()
+    except DiagramError as error:
+        return [f"what comes behind it would not run any more ({error.problems[0].what})"]
+    return []
 
 
 def _other_functions(fragments: Iterable[Fragment]) -> Iterator[str]:

@@ -35,7 +35,7 @@ from auroral.model.deployment import OWN, SHARED, Deployment, Endpoint, endpoint
 from auroral.model.deployment_text import is_xml, read_deployment_text
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.control import known
-from auroral.node.store.layouts import layout_from_json
+from auroral.node.store.layouts import layout_from_json, layout_to_json
 
 FORMAT = 2
 FOLDERS = ("nodes", "processes", "logs", "events")
@@ -114,6 +114,7 @@ class Deployed:
 
             for name, certificates in issue(made.processes).items():
                 certificates.write(folder / TLS / name)
+        replace_file(made.layout_file, json.dumps(layout_to_json(made.assembly.layout), indent=1).encode())
         replace_file(folder / "deployment.json", json.dumps(asdict(agreed), indent=1).encode())
         return made
 
@@ -150,15 +151,14 @@ class Deployed:
     @property
     def layout(self) -> Layout:
         """As the catalog wrote it down last."""
-        try:
-            return layout_from_json(json.loads(self.layout_file.read_text()))
-        except FileNotFoundError:
-            return self.assembly.layout
-        except (ValueError, KeyError, TypeError) as error:
+        found = layout_in(self.layout_file)
+        if found is None:
+            # To begin with the first one would throw away what was moved since.
             raise DeploymentError(
-                f"{self.layout_file} is damaged: {error}\n    allowed: what the catalog wrote\n"
-                "    next: remove it, and start the catalog, which writes it anew"
-            ) from error
+                f"{self.layout_file} is missing: it says which node runs which query\n    allowed: the file that the catalog wrote\n"
+                "    next: restore it from a copy, or start the catalog alone, which writes it anew from its database"
+            )
+        return found
 
     @property
     def first(self) -> int:
@@ -239,6 +239,17 @@ def must_have_outputs(folder: Path) -> None:
             f"{folder} has nodes of a deployment whose sources and client are at {agreed_in(folder).host}\n"
             "    allowed: the folder that the deployment was made in\n    next: do it there"
         )
+
+
+def layout_in(file: Path) -> Layout | None:
+    try:
+        return layout_from_json(json.loads(file.read_text()))
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        raise DeploymentError(
+            f"{file} is damaged: {error}\n    allowed: the file that the catalog wrote\n    next: restore it from a copy"
+        ) from error
 
 
 def gateway(folder: Path) -> Gateway:

@@ -14,7 +14,7 @@ def move(fleet: Fleet, query: str, comes: str, leaves: str | None, progress: Pro
     """One replica of the query to another node, which is started where there is none of that name. Comes back when it is on its way; gives
     all that run."""
     only_here(fleet)
-    members = fleet.ask(CATALOG, "status")["members"]
+    members = catalog_of(fleet)["members"]
     if query not in members:
         raise DeploymentError(f"there is no query {query!r}\n    allowed: {', '.join(members)}")
     here = [node_of(core) for core in members[query]]
@@ -36,7 +36,7 @@ def move(fleet: Fleet, query: str, comes: str, leaves: str | None, progress: Pro
 
 def under_way(fleet: Fleet, query: str, comes: str) -> str | None:
     """What the move waits for, in words; None when it is over."""
-    found: dict[str, Any] = fleet.ask(CATALOG, "status")
+    found: dict[str, Any] = catalog_of(fleet)
     core = f"{query}@{comes}"
     if found["moving"] == query:
         if found["waits_for"]:
@@ -47,6 +47,16 @@ def under_way(fleet: Fleet, query: str, comes: str) -> str | None:
     if any(wanted["query"] == query and wanted["comes"] == core for wanted in found["wanted"]):
         return f"it waits for its turn behind {found['moving'] or found['changing'] or 'others'}"
     return None
+
+
+def catalog_of(fleet: Fleet) -> dict[str, Any]:
+    """What it has written down."""
+    found: dict[str, Any] = fleet.ask(CATALOG, "status")
+    if found.get("away"):
+        raise DeploymentError(
+            "the catalog's database is away, so that nothing can be moved or changed\n    next: look into logs/catalog.log, and mend that"
+        )
+    return found
 
 
 def _left(fleet: Fleet, query: str, here: list[str], leaves: str | None) -> str:

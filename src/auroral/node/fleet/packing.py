@@ -17,7 +17,10 @@ from pathlib import Path
 from auroral.edge.durable import storage_error
 from auroral.node.fleet.deployed import FOLDERS, HERE, SPARK, TLS, Deployed, DeploymentError
 
-_KEPT = ("run.json", "diagram.txt", "diagram.pickle", "deployment.json", "deployment.xml", "deployment.yaml")
+_KEPT = (
+    *("run.json", "diagram.txt", "diagram.pickle", "layout.json"),
+    *("deployment.json", "deployment.xml", "deployment.yaml"),
+)
 
 
 def pack(deployed: Deployed, names: Sequence[str], file: Path) -> None:

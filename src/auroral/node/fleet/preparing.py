@@ -17,11 +17,13 @@ from auroral.model.deployment_text import read_deployment_text
 from auroral.model.errors import unknown_name
 from auroral.node.committing import check_new
 from auroral.node.feeds import check_input, first_stime
+from auroral.node.fleet.catalog import without_password
 from auroral.node.fleet.deployed import SPARK, Agreed, Deployed, DeploymentError
 from auroral.node.fleet.processes import free_ports
 from auroral.node.runfolder import RunFolder
 from auroral.wire.certificates import NAMES, can_be_certified
 
+LONGEST = 100
 SYSTEM = (CLIENT, SPARK, CATALOG)
 """Processes that every deployment has."""
 USUAL_JOB = 0.1
@@ -74,6 +76,7 @@ def prepare(
     intakes = _intakes(checked, fragments, inputs or {})
     sinks = _sinks(checked, outputs)
     bounds = _bounds(checked, fragments, bound)
+    _catalog_must_be(catalog)
     # The client is told by the catalog whom to read from.
     places = [*fragments.sources, CLIENT, *(() if fragments.endpoints else _nodes(fragments))]
     at = host or LOCAL_HOST
@@ -150,6 +153,11 @@ def _sparks(fragments: Fragments, said: Mapping[Endpoint, str], otherwise: str) 
 def _names_must_differ(fragments: Fragments) -> None:
     names = [*fragments.sources, *_nodes(fragments), *SYSTEM]
     for name in names:
+        if "/" in name or name.startswith(".") or len(name.encode()) > LONGEST:
+            raise DeploymentError(
+                f"no process can have the name {name!r}: files are named after it\n"
+                f"    allowed: up to {LONGEST} bytes, without / and not beginning with a dot\n    next: rename the input or the replica set"
+            )
         if names.count(name) > 1:
             raise DeploymentError(
                 f"two processes would have the name {name!r}\n"
@@ -251,16 +259,25 @@ def _bounds(checked: Checked, fragments: Fragments, asked: float | None) -> dict
     }
     bound = min(bounds.values())
     times = Settings(bucket=checked.diagram.bucket / 1e6, bound=float("inf"), ping_every=_ping_every(checked))
-    least = round(times.detection + times.failover + len(fragments.all) * (USUAL_JOB + times.hop), 1)
-    if bound <= least:
+    needed = times.detection + times.failover + len(fragments.all) * (USUAL_JOB + times.hop)
+    least = round(max(needed, 2 * times.detection), 1)
+    if bound < least:
         raise DeploymentError(
             f"the bound of {bound:g} s is too short: with buckets of {times.bucket:g} s a failure is noticed after "
             f"{times.detection:g} s, and another replica must be read, and all be computed, well before the bound\n"
-            f"    allowed: more than {least:g} s\n    next: a larger bound or availability, or shorter buckets"
+            f"    allowed: at least {least:g} s\n    next: a larger bound or availability, or shorter buckets"
         )
-    # Which has more to say of it.
-    Settings(bucket=times.bucket, bound=bound, ping_every=times.ping_every)
     return bounds
+
+
+def _catalog_must_be(address: str) -> None:
+    """What all agree on can be read by others."""
+    user = address.partition("://")[2].rpartition("@")[0]
+    if address and (not address.startswith(("postgresql://", "postgres://")) or ":" in user):
+        raise DeploymentError(
+            f"a catalog cannot be at {without_password(address)!r}\n    allowed: postgresql://USER@HOST/DATABASE, without a password\n"
+            "    next: put the password into ~/.pgpass or PGPASSWORD; or leave --catalog out"
+        )
 
 
 def _only_outputs(checked: Checked, fragments: Fragments) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 from auroral.dpc.assembly import CATALOG, CLIENT
 from auroral.dpc.events import Disconnected, Effect, Received, Report
 from auroral.dpc.layout import Layout
+from auroral.dpc.values import Decided, Prepare, Rewire
 from auroral.engine.footprint import resident
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.clock import Clock
@@ -35,6 +36,8 @@ from auroral.wire.hello import Identity
 from auroral.wire.transport import Patience
 
 _log = logging.getLogger(__name__)
+OF_CATALOG = (Rewire, Prepare, Decided)
+"""What the catalog alone says."""
 _LOOK_EVERY = 0.2
 DRAIN_WITHIN = 3.0
 """Seconds that jobs have to end when a process is to end."""
@@ -108,7 +111,7 @@ class Process:
         """What the catalog wrote down last, and which nodes there are."""
         while True:
             await asyncio.sleep(_LOOK_EVERY)
-            if (now := self.written()) != seen:
+            if (now := self.written()) != seen and self.deployed.layout_file.exists():
                 seen = now
                 self.deployed = await asyncio.to_thread(Deployed.look, self.deployed.folder, self.deployed.checked)
                 self._locate()
@@ -134,6 +137,9 @@ class Process:
         return {}
 
     def _deliver(self, core: str, event: Received | Disconnected) -> None:
+        if isinstance(event, Received) and isinstance(event.message, OF_CATALOG) and event.sender != CATALOG:
+            self.events.note("refused", core=core, detail=f"{event.sender} speaks for the catalog")
+            return
         self.host.tell(core, event)
 
     def _shown(self, core: str, effect: Effect) -> None:

@@ -15,7 +15,7 @@ from auroral.dpc.fragments import Fragment, Fragments
 from auroral.dpc.splicing import spliced
 from auroral.edge.durable import make_folder, replace_file, storage_error
 from auroral.model.checking import Checked
-from auroral.node.fleet.deployed import Deployed
+from auroral.node.fleet.deployed import Deployed, DeploymentError
 from auroral.node.runfolder import RunFolder
 from auroral.node.storeddiagram import load_diagram, pickled
 
@@ -52,7 +52,14 @@ def texts(deployed: Deployed) -> tuple[bytes, list[bytes]] | None:
     """The XML of the diagram that runs, and the updates that were made to it, the oldest first; None where it is from no XML."""
     starts = {query: len(decision.starts) for query, decision in deployed.layout.versions.items()}
     known = _known(deployed.folder)
-    numbers = {n for query, versions in known.items() for v, n in versions.items() if v < starts.get(query, 1)}
+    of = [(n, query, v < starts.get(query, 1)) for query, versions in known.items() for v, n in versions.items()]
+    numbers = {number for number, _, taken in of if taken}
+    partly = [query for number, query, taken in of if number in numbers and not taken]
+    if partly:
+        raise DeploymentError(
+            f"the last update was given up for {partly[0]!r}, and took place for others\n    allowed: the whole diagram as it is to be\n"
+            "    next: auroral change DIAGRAM"
+        )
     whole, updates = deployed.folder / _WHOLE, list[bytes]()
     for number in sorted(numbers):
         place = deployed.folder / "versions" / str(number)
