@@ -56,7 +56,7 @@ def test_a_query_moves_to_new_nodes(folder: Path, spark: Any, capsys: pytest.Cap
             (["move", "n", "nc"], "next: say which: --from na"),
             (["move", "n", "nc", "--from", "nz"], "n does not run on 'nz'"),
             (["move", "n", "east", "--from", "na"], "no node can have the name 'east'"),
-            (["move", "n", "--give-up"], "nothing of 'n' is under way"),
+            (["move", "n", "--give-up"], "no move of 'n' is under way"),
         ):
             assert main([*wrong, *where]) == 1
             assert said in capsys.readouterr().err
