@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 KEYS = ["a", "b", "ß"]
-UNTIL = 60
+CUTS = [0, 20, 60]
+UNTIL = CUTS[-1]
 PARTITIONS_CHOSEN = 2
 SOURCES = {
     "left": rows(*((i, i, KEYS[i % 3], 0.1 * i) for i in range(0, 50, 2))),
@@ -50,7 +51,7 @@ def small_diagram() -> Checked:
 
     functions = Functions().plus(make_function("shout", lambda text: text.upper() + "!", "string", "string"))
     functions = functions.plus(make_function("whole", whole, "double", "long"))
-    d = auroral.diagram("sessions", bucket="10us")
+    d = auroral.diagram("sessions", bucket="20us")
     left = d.input("left", "t long, k string, x double", stime="t", unit="us")
     right = d.input("right", "t long, k string, x double", stime="t", unit="us")
     both = left.union("both", right)
@@ -80,12 +81,12 @@ def outcomes(spark: SparkSession, folder: Path) -> dict[str, dict[str, Any]]:
     before = spark.conf.getAll
     # Two engines at once on one session, each with rows of its own, must not see one another's.
     with ThreadPoolExecutor(2) as threads:
-        small = threads.submit(by_buckets, spark, checked, SOURCES, [0, 30, 60], folder / "small")
-        swapped = threads.submit(by_buckets, spark, checked, SWAPPED, [0, 30, 60], folder / "swapped")
+        small = threads.submit(by_buckets, spark, checked, SOURCES, CUTS, folder / "small")
+        swapped = threads.submit(by_buckets, spark, checked, SWAPPED, CUTS, folder / "swapped")
     found = {
         "small": small.result(),
         "swapped": swapped.result(),
-        "large": by_buckets(spark, checked, SOURCES, [0, 60], folder / "large", small_limit=0),
+        "large": by_buckets(spark, checked, SOURCES, [0, UNTIL], folder / "large", small_limit=0),
         "batch": by_batch(spark, checked, SOURCES, UNTIL, folder / "batch"),
     }
     assert spark.conf.getAll == before, "settings for jobs were left behind"

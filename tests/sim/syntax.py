@@ -6,6 +6,7 @@ import ast
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 from sim.mutants import PACKAGE
@@ -232,7 +233,8 @@ NO_PROTOCOL = ("fragments.py", "assembly.py")
 """They cut diagrams, and put cores together: faults in them are found by tests of diagrams and deployments, not by seeds."""
 
 
-def mutants() -> list[AstMutant]:
+@cache
+def mutants() -> tuple[AstMutant, ...]:
     """All that can be drawn; of those with one name, in the same words twice in one function, the first."""
     found: list[AstMutant] = []
     for path in sorted((PACKAGE / "dpc").glob("*.py")):
@@ -240,7 +242,7 @@ def mutants() -> list[AstMutant]:
             continue
         source = path.read_bytes()
         _Finder(path.name, source, (), found).visit(ast.parse(source))
-    return list({str(one): one for one in reversed(found)}.values())
+    return tuple({str(one): one for one in reversed(found)}.values())
 
 
 def drawn(seed: int, count: int) -> list[AstMutant]:
