@@ -181,6 +181,8 @@ class Guests:
     def _served(self, guest: Guest) -> None:
         try:
             self._serve(guest)
+        except Exception:  # noqa: BLE001  the others go on
+            _log.exception("%s could not be served", guest.peer)
         finally:
             guest.end()
             with self.turn:

@@ -54,16 +54,19 @@ class LineInput:
         try:
             self.guests.wait_for_older(guest)
             guest.say(_line({"rows": self.source.state.rows_read}))
-            text = Text(guest.peer, self.source.input.schema, self.source.input.any_case, live=True)
+            text = Text(guest.peer, self.source.input.schema, self.source.input.any_case, any_names=True)
             for batch in READERS[self.form](_lines(guest), text, 0):
                 taken = take(self.source, batch, self.clock)
                 self.woken()
                 guest.say(_line(said_of(taken, batch)))
         except _Ended:
             pass
-        except (OSError, AuroralError) as error:
-            # Nothing of the batch was taken: who sent it is told, and may send it again.
-            _log.warning("lines from %s for %r end: %s", guest.peer, self.source.input.stream, error)
+        except Exception as error:  # noqa: BLE001  whatever it is, who sent the rows is told
+            # Nothing of the batch was taken: it may be sent again.
+            unforeseen = None if isinstance(error, OSError | AuroralError) else error
+            _log.warning(
+                "lines from %s for %r end: %s", guest.peer, self.source.input.stream, error, exc_info=unforeseen
+            )
             guest.part(_line(error_said(error)))
 
 

@@ -64,7 +64,9 @@ class HttpInput:
     def take(self, body: bytes, kind: str, peer: str) -> dict[str, Any]:
         # One after the other: what a body becomes is many times its size.
         with self._turn:
-            batch = read_body(body, kind, Text(peer, self.source.input.schema, self.source.input.any_case, live=True))
+            batch = read_body(
+                body, kind, Text(peer, self.source.input.schema, self.source.input.any_case, any_names=True)
+            )
             taken = take(self.source, batch, self.clock)
         self.woken()
         return {"logged": taken.logged, **said_of(taken, batch)}
@@ -161,7 +163,12 @@ class _Requests(BaseHTTPRequestHandler):
             said = answer()
         except _Refused as refused:
             self._refuse(refused)
-        except AuroralError as error:
+        except OSError:
+            # It cannot be told either: the connection is broken.
+            raise
+        except Exception as error:  # noqa: BLE001  whatever it is, who sent the request is told
+            if not isinstance(error, AuroralError):
+                _log.exception("a request from %s could not be answered", self.guest.peer)
             later = passes(error)
             status = HTTPStatus.SERVICE_UNAVAILABLE if later else HTTPStatus.BAD_REQUEST
             self._refuse(_Refused(status, str(error), _AGAIN if later else {}))

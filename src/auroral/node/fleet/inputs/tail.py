@@ -127,7 +127,7 @@ class TailInput:
 
     def _follow(self, file: BinaryIO, begun: Begun, stop: threading.Event, woken: Callable[[], None]) -> None:
         given = self.source.input
-        text = Text(str(self.path), given.schema, given.any_case, live=True)
+        text = Text(str(self.path), given.schema, given.any_case, any_names=True)
         skip = self.source.state.rows_read - begun.first
         try:
             for batch in READERS[self.form](_lines(self._pieces(file, stop)), text, skip):

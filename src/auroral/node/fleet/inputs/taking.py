@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from auroral.edge.batches import Batch
-from auroral.edge.durable import StorageError
-from auroral.model.errors import AuroralError
+from auroral.edge.batches import Batch, InputError
+from auroral.edge.stamping import StampError
 from auroral.node.source import RunStopped, Source, Taken
 
 Clock = Callable[[], int]
@@ -28,9 +27,9 @@ def said_of(taken: Taken, batch: Batch) -> dict[str, Any]:
 
 
 def passes(error: Exception) -> bool:
-    """Whether the same rows may well be taken a little later."""
-    return isinstance(error, StorageError | RunStopped)
+    """Whether the same rows may well be taken a little later: it is no fault of theirs."""
+    return isinstance(error, RunStopped) or not isinstance(error, InputError | StampError)
 
 
-def error_said(error: AuroralError | OSError) -> dict[str, Any]:
+def error_said(error: Exception) -> dict[str, Any]:
     return {"error": str(error), "retry": True} if passes(error) else {"error": str(error)}
