@@ -299,6 +299,36 @@ def test_a_file_with_a_wrong_header_is_told_of_and_the_next_one_taken(tmp_path: 
     source.close()
 
 
+def rewritten(path: Path, text: str) -> None:
+    """In place: it keeps its number."""
+    with path.open("r+") as file:
+        file.write(text)
+        file.truncate()
+
+
+def test_a_file_that_is_written_anew_in_its_place_is_read_from_its_beginning(tmp_path: Path) -> None:
+    told, source, path = Told(), a_source(tmp_path / "log"), tmp_path / "rows.csv"
+    # Its beginning stays the same, which is longer than what is compared.
+    same = range(1000, 1700)
+    path.write_text(csv(*same, 1, 2, 3))
+    with running(tail_input(source, path, told)):
+        until(lambda: source.state.rows_read == 703)
+    rewritten(path, csv(*same, 4, 5, 6, 7))
+    with running(tail_input(source, path, told)):
+        until(lambda: source.state.rows_read == 703 + 704)
+        time.sleep(0.1)
+        rewritten(path, csv(*same, 8, 9, 1, 2, 3))
+        until(lambda: source.state.rows_read == 703 + 704 + 705)
+        append(path, "1,4,x\n")
+        until(lambda: source.state.rows_read == 703 + 704 + 706)
+    assert numbers(source) == [*same, 1, 2, 3, *same, 4, 5, 6, 7, *same, 8, 9, 1, 2, 3, 4]
+    assert [("since the source ended" in text, "written anew" in text) for text in told.all] == [
+        (True, True),
+        (False, True),
+    ]
+    source.close()
+
+
 # Killed
 
 

@@ -54,6 +54,8 @@ def test_csv_has_a_header_in_each_connection(tmp_path: Path) -> None:
             assert said["rows"] == 5 and said["left_out"] == {"refused": 2}
             # A row of which only a part has come is none.
             talk.connection.sendall(b'5,1,"cut\noff')
+            talk.connection.shutdown(socket.SHUT_WR)
+            assert "ended within a row: '5,1,\"cut\\noff' (12 bytes) is not taken" in talk.hear()["error"]
         with Talk(given.endpoint) as talk:
             assert talk.hear() == {"rows": 5}
             assert talk.say(b"ts,name,n\n1,e,5\n") == {"rows": 6}
@@ -234,4 +236,27 @@ def test_an_address_that_is_taken_is_said(tmp_path: Path) -> None:
     taken = r"input 's' cannot take rows at 127.0.0.1:\d+: Address already in use"
     with socket.create_server(("127.0.0.1", 0)) as other, pytest.raises(InputError, match=taken):
         LineInput(source, Endpoint("127.0.0.1", other.getsockname()[1]), lambda: 0, lambda: None)
+    source.close()
+
+
+def test_a_last_line_without_an_end_is_taken_where_it_is_whole_and_told_of_where_it_is_not(tmp_path: Path) -> None:
+    source, told = a_source(tmp_path), list[str]()
+    given = LineInput(source, Endpoint("127.0.0.1", 0), lambda: 0, lambda: None, Format.JSON, told.append)
+    given.start()
+    try:
+        with Talk(given.endpoint) as talk:
+            assert talk.hear() == {"rows": 0}
+            talk.connection.sendall(row(1).rstrip())
+            talk.connection.shutdown(socket.SHUT_WR)
+            assert talk.hear() == {"rows": 1} and talk.hear() is None
+        with Talk(given.endpoint) as talk:
+            talk.hear()
+            talk.connection.sendall(row(2) + row(3)[:9])
+            talk.connection.shutdown(socket.SHUT_WR)
+            assert talk.hear() == {"rows": 2}
+            assert "(9 bytes) is not taken" in talk.hear()["error"] and talk.hear() is None
+    finally:
+        given.stop()
+    assert len(told) == 1 and "(9 bytes) is not taken" in told[0]
+    assert numbers(source) == [1, 2]
     source.close()

@@ -58,7 +58,7 @@ class SourceProcess(Process):
         if self.intake.way is Way.HTTP:
             return HttpInput(self.source, self.intake.endpoint, wall_clock, self._wake)
         form = self.intake.format or Format.JSON
-        return LineInput(self.source, self.intake.endpoint, wall_clock, self._wake, form)
+        return LineInput(self.source, self.intake.endpoint, wall_clock, self._wake, form, self._cut_off)
 
     def _feed(self) -> Feed:
         """What brings rows by itself, from where the log ends."""
@@ -71,6 +71,10 @@ class SourceProcess(Process):
                 return Feed(self.name, TailInput(self.source, where, form, wall_clock, self._note).run)
             case _:
                 return make_feed(self.source, self.intake.spec(self.name), wall_clock)
+
+    def _cut_off(self, detail: str) -> None:
+        self.refusals.note("not whole", f"{self.name}: {detail}")
+        _log.warning("%s: %s", self.name, detail)
 
     def _note(self, detail: str) -> None:
         self.events.note("input", stream=self.name, detail=detail)
