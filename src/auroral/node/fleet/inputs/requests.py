@@ -12,9 +12,12 @@ array of objects, `text/csv` for CSV with a header.
 
 from __future__ import annotations
 
+import io
 import json
 import logging
+import math
 import select
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -40,7 +43,7 @@ _log = logging.getLogger(__name__)
 MOST_BODY = 8 << 20
 MOST_CONNECTIONS = 16
 SILENCE, REQUEST_WITHIN = 30, 120.0
-"""Seconds: a connection without a request is closed; a body that is not whole by then is given up."""
+"""Seconds: a connection without a request is closed; a request that is not whole by then is given up."""
 SETTLE_WITHIN = 5.0
 """Seconds that who asks for the position waits for requests that came before."""
 LINES, JSON, CSV = "application/x-ndjson", "application/json", "text/csv"
@@ -94,6 +97,23 @@ class _Refused(Exception):
         self.status, self.text, self.headers = status, text, headers or {}
 
 
+class _Timed(io.RawIOBase):
+    """What comes over a connection, until a moment. Unbuffered: what has come and is not read must be seen by others."""
+
+    def __init__(self, connection: socket.socket):
+        self.connection, self.until = connection, math.inf
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self.until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the request is not whole in time")
+        self.connection.settimeout(min(SILENCE, left))
+        return self.connection.recv_into(buffer)
+
+
 class _Requests(BaseHTTPRequestHandler):
     """The requests of one connection, one after the other."""
 
@@ -102,13 +122,18 @@ class _Requests(BaseHTTPRequestHandler):
     error_message_format = "%(code)d %(message)s\n"
     error_content_type = "text/plain;charset=utf-8"
     timeout = SILENCE
-    # Unbuffered: what has come and is not read must be seen by others.
-    rbufsize = 0
+
+    rfile: _Timed  # type: ignore[assignment]  # as a file it is read in the same way
 
     def __init__(self, given: HttpInput, guest: Guest):
         self.given, self.guest = given, guest
         # As socketserver does it: this serves the connection until its end.
         super().__init__(guest.connection, guest.connection.getpeername(), None)  # type: ignore[arg-type]
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile.close()
+        self.rfile = _Timed(self.connection)
 
     def handle_one_request(self) -> None:
         if not self._begun():
@@ -131,6 +156,7 @@ class _Requests(BaseHTTPRequestHandler):
         with self.guest.turn:
             self.guest.received += 1
         self.guest.heard = time.monotonic()
+        self.rfile.until = self.guest.heard + REQUEST_WITHIN
         return True
 
     def _settle(self) -> None:
@@ -160,6 +186,7 @@ class _Requests(BaseHTTPRequestHandler):
                 # What else there may be of it is not read.
                 self.close_connection = True
                 raise _Refused(HTTPStatus.NOT_FOUND, f"there is no {self.path}\n    allowed: GET / and POST /")
+            self._must_be_one_request()
             said = answer()
         except _Refused as refused:
             self._refuse(refused)
@@ -174,6 +201,24 @@ class _Requests(BaseHTTPRequestHandler):
             self._refuse(_Refused(status, str(error), _AGAIN if later else {}))
         else:
             self._say(HTTPStatus.OK, said, {})
+
+    def _must_be_one_request(self) -> None:
+        """Where it is not clear where its body ends, what stands behind it might be taken for another request."""
+        lengths, chunks = self.headers.get_all("Content-Length", []), "Transfer-Encoding" in self.headers
+        what = (
+            "it has several lengths"
+            if len(lengths) > 1
+            else "it has a length, and is in chunks"
+            if lengths and chunks
+            else "a GET has no body"
+            if self.command == "GET" and (chunks or lengths not in ([], ["0"]))
+            else None
+        )
+        if what is not None:
+            self.close_connection = True
+            raise _Refused(
+                HTTPStatus.BAD_REQUEST, f"{what}\n    allowed: GET without a body, POST with one Content-Length"
+            )
 
     def _position(self) -> dict[str, Any]:
         """When what came before it is dealt with: otherwise who was cut off would send again what is just being logged."""
@@ -223,10 +268,10 @@ class _Requests(BaseHTTPRequestHandler):
         return int(given)
 
     def _body(self, length: int) -> bytes:
-        parts, left, until = [], length, time.monotonic() + REQUEST_WITHIN
+        parts, left = [], length
         while left:
             try:
-                part = self.rfile.read(left) if time.monotonic() < until else b""
+                part = self.rfile.read(left)
             except TimeoutError:
                 part = b""
             if not part:
@@ -244,6 +289,7 @@ class _Requests(BaseHTTPRequestHandler):
 
     def _say(self, status: HTTPStatus, said: dict[str, Any], headers: dict[str, str]) -> None:
         text = json.dumps(said).encode() + b"\n"
+        self.connection.settimeout(SILENCE)
         self.send_response(status)
         for name, value in {"Content-Type": JSON, "Content-Length": str(len(text)), **headers}.items():
             self.send_header(name, value)
