@@ -35,6 +35,7 @@ AN_HOUR_AGO = time.time() - 3600
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folders, "LOOK_EVERY", 0.02)
+    monkeypatch.setattr(folders, "QUIET", 0.1)
     monkeypatch.setattr(tails, "LOOK_EVERY", 0.02)
     monkeypatch.setattr(tails, "QUIET", 0.1)
 
@@ -61,7 +62,7 @@ def running(feed: FolderInput | TailInput) -> Iterator[None]:
 
 
 def old(path: Path, text: str) -> Path:
-    """A file that was written long ago, and so is whole."""
+    """A file that says that it was written long ago, as a copy may."""
     path.write_text(text)
     os.utime(path, (AN_HOUR_AGO, AN_HOUR_AGO))
     return path
@@ -122,9 +123,10 @@ def test_a_file_is_taken_when_it_has_not_changed_for_a_while(
     come: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = a_source(tmp_path / "log")
-    monkeypatch.setattr(folders, "QUIET", 1e9)
+    monkeypatch.setattr(folders, "QUIET", 1000)
     with running(folder_input(source, come, Told())):
         (come / "a.csv").write_text(csv(1))
+        # As a copy that keeps the time, and is not done yet.
         old(come / "b.csv", csv(9))
         time.sleep(0.2)
         assert source.state.rows_read == 0
