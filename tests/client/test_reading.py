@@ -19,7 +19,7 @@ import pytest
 from auroral.client import ClientError, Confirmed, Corrected, Event, Gap, Stable, Tentative, Unreachable, connect
 from auroral.client.subscription import Subscription
 from auroral.model.errors import AuroralError
-from auroral.node.fleet import serving
+from auroral.node.fleet import outputs, serving
 from auroral.node.fleet.serving import TOKEN_VARIABLE, OutputServer, token_of
 from auroral.wire.errors import WireError
 from auroral.wire.outputs import Asked, Told
@@ -393,3 +393,20 @@ def test_one_reader_too_many_waits_until_another_ends(life: Life, monkeypatch: p
         threading.Timer(0.5, first.close).start()
         assert isinstance(next(second), Stable)
         second.close()
+
+
+def test_tentative_rows_of_a_long_failure_do_not_fill_memory(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    life.stable(0, 1)
+    for bucket in (1, 2):
+        life.tentative(bucket, 5)
+    one = life.outputs.tentative["f"][stime(1)].nbytes
+    monkeypatch.setattr(outputs, "MOST_TENTATIVE", 3 * one)
+    for bucket in (3, 4, 5, 5):
+        life.tentative(bucket, 6)
+    assert list(life.outputs.tentative["f"]) == [stime(3), stime(4), stime(5)]
+    assert life.outputs.let_go == {"f": 2}
+    with life.connect() as client, client.subscribe("f") as events:
+        assert take(events, 2) == [("Stable", 0, 1, [1]), ("Tentative", 3, 4, [6])]
+    for bucket in range(1, 6):
+        life.stable(bucket, bucket)
+    assert life.outputs._held == {"f": 0}

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from auroral.commands.fleet.status import _lines
+from auroral.edge import rejectedrows
 from auroral.edge.batches import InputError
 from auroral.edge.durable import StorageFull
 from auroral.edge.jsonfiles import json_batches
@@ -138,4 +139,20 @@ def test_rows_behind_others_are_not_refused_for_their_names(tmp_path: Path) -> N
     assert [*first.rows.column("n").to_pylist(), *second.rows.column("n").to_pylist()] == [2, 1]
     with pytest.raises(InputError, match="no column 'name'"):
         next(json_batches(iter([rows[1:]]), Text("a.jsonl", source.input.schema), 0))
+    source.close()
+
+
+def test_of_rubbish_without_end_only_so_much_is_kept_and_all_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rejectedrows, "MOST_KEPT", 1000)
+    source = a_source(tmp_path)
+    with lines_of(source) as given, Talk(given.endpoint) as talk:
+        talk.hear()
+        for _ in range(4):
+            talk.say(b"rubbish\n" * 5)
+    log = source.log
+    assert ledger(source) == {"refused": 20} and 3 < len(log.rejected) < 10
+    assert log.rejected_path.stat().st_size == log.rejected_bytes < 1100
+    assert rejectedrows.count(log.rejected_path, 0, log.rejected_bytes) == 20
     source.close()

@@ -240,3 +240,21 @@ def test_who_is_turned_away_in_the_middle_of_a_body_is_told(tmp_path: Path, monk
     first.close()
     client.given.stop()
     source.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"x\n" * 20, NDJSON),
+        (b"[" + b"1," * 19 + b"1]", "application/json"),
+        (b"ts,n,name\n" + b"x\n" * 20, "text/csv"),
+    ],
+)
+def test_a_body_of_rubbish_is_not_taken(
+    client: Client, monkeypatch: pytest.MonkeyPatch, body: bytes, kind: str
+) -> None:
+    monkeypatch.setattr(requests, "MOST_REFUSED", 19)
+    status, said, _ = client.ask("POST", body, kind)
+    assert status == 400 and "more than 19 rows of the body are none" in said["error"]
+    monkeypatch.setattr(requests, "MOST_REFUSED", 20)
+    assert client.ask("POST", body, kind)[1]["left_out"] == {"refused": 20}

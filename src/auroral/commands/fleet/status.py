@@ -121,6 +121,11 @@ def _summary(status: dict[str, dict[str, Any] | None], bounds: Mapping[str, floa
     counts = client["counts"]
     failing = [one for one in client["sinks"] if one["failing"] is not None]
     told = "".join(f"\n  {one['sink']} fails, and is tried again: {one['failing'].splitlines()[0]}" for one in failing)
+    told += "".join(
+        f"\n  {stream}: {count} tentative buckets could not be kept for readers"
+        for stream, one in client["streams"].items()
+        if (count := one.get("tentative_let_go"))
+    )
     return (
         "".join(delays) + told + f"\n  buckets: {counts['stable']} stable at once, "
         f"{counts['tentative']} tentative, {counts['confirmed']} confirmed, {counts['corrected']} corrected"
