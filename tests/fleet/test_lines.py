@@ -39,7 +39,7 @@ def test_lines_are_answered_when_they_are_durable_and_counted_over_connections(t
             assert said["rows"] == 4 and "field 'n': 'x' is no int" in said["first"]
             talk.connection.sendall(b'{"ts": 3')
         with Talk(given.endpoint) as talk:
-            assert talk.hear() == {"rows": 4}
+            assert talk.hear() == {"rows": 4, "left_out_in_all": {"refused": 2}}
     assert ledger(source) == {"refused": 2} and numbers(source) == [2, 3]
     source.close()
 
@@ -57,7 +57,7 @@ def test_csv_has_a_header_in_each_connection(tmp_path: Path) -> None:
             talk.connection.shutdown(socket.SHUT_WR)
             assert "ended within a row: '5,1,\"cut\\noff' (12 bytes) is not taken" in talk.hear()["error"]
         with Talk(given.endpoint) as talk:
-            assert talk.hear() == {"rows": 5}
+            assert talk.hear() == {"rows": 5, "left_out_in_all": {"refused": 2}}
             assert talk.say(b"ts,name,n\n1,e,5\n") == {"rows": 6}
     assert numbers(source) == [1, 2, 4, 5]
     assert source.log.read().column("name").to_pylist() == ["a", "b, and\nso on", "d", "e"]

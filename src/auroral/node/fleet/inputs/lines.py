@@ -2,7 +2,8 @@
 
 Each batch of lines is logged durably and then answered with one line, `{"rows": N}`: so many rows of the input are behind it, refused ones
 included. Where rows of the batch were left out, `left_out` counts them by reason. Who is cut off asks by connecting again: the first line
-that comes is `{"rows": N}`, with all that had reached the source by then, and says how many rows to leave out. A sender that does not care
+that comes is `{"rows": N}`, with all that had reached the source by then, and says how many rows to leave out; `left_out_in_all` counts
+those of them that were left out, which it may not have heard of. A sender that does not care
 (`nc`) need not read the answers. What cannot be taken ends the connection with `{"error": TEXT}`, and `"retry": true` where the same rows
 may be taken later. A last line without an end is taken where it is a whole JSON object. Else its sender may have been cut off: it is not
 taken, which is told.
@@ -25,7 +26,7 @@ from auroral.edge.textfiles import Source as Text
 from auroral.model.deployment import Endpoint
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.inputs.guests import Guest, Guests
-from auroral.node.fleet.inputs.taking import Clock, error_said, said_of, take
+from auroral.node.fleet.inputs.taking import Clock, error_said, said_of, so_far, take
 from auroral.node.source import Source
 
 _log = logging.getLogger(__name__)
@@ -56,7 +57,7 @@ class LineInput:
     def _serve(self, guest: Guest) -> None:
         try:
             self.guests.wait_for_older(guest)
-            guest.say(_line({"rows": self.source.state.rows_read}))
+            guest.say(_line(so_far(self.source)))
             text = Text(guest.peer, self.source.input.schema, self.source.input.any_case, any_names=True)
             for batch in READERS[self.form](_lines(guest, self.form), text, 0):
                 taken = take(self.source, batch, self.clock)

@@ -16,6 +16,13 @@ def take(source: Source, batch: Batch, clock: Clock) -> Taken:
     return source.take_in(batch.rows, clock(), batch.refused)
 
 
+def so_far(source: Source) -> dict[str, Any]:
+    """So many rows of the input are logged; and how many of them were left out in all, if any were."""
+    state = source.state
+    left_out = {row.reason.value: row.count for row in state.ledger.rows() if not row.reason.keeps_row}
+    return {"rows": state.rows_read, **({"left_out_in_all": left_out} if left_out else {})}
+
+
 def said_of(taken: Taken, batch: Batch) -> dict[str, Any]:
     """So many rows of the input are logged; and of these rows, if any were left out, why, with the first that could not be read."""
     said: dict[str, Any] = {"rows": taken.rows_read}
