@@ -160,6 +160,20 @@ def test_what_cannot_be_read_is_told_of_once_and_read_when_it_is_mended(come: Pa
     source.close()
 
 
+def test_files_whose_names_are_no_utf8_are_taken_or_told_of(come: Path, tmp_path: Path) -> None:
+    told, source = Told(), a_source(tmp_path / "log")
+    csv_file, parquet = (come / os.fsdecode(b"\xff." + ending) for ending in (b"csv", b"parquet"))
+    old(csv_file, csv(1) + "1,many,x\n")
+    pq.write_table(pa.table({"ts": [1], "n": [3], "name": ["x"]}), tmp_path / "plain.parquet")
+    os.rename(tmp_path / "plain.parquet", parquet)
+    with running(folder_input(source, come, told)):
+        until(lambda: told.of("the name is not UTF-8"))
+        old(come / "z.csv", csv(2))
+        until(lambda: source.state.rows_read == 3)
+    assert numbers(source) == [1, 2] and ledger(source) == {"refused": 1}
+    source.close()
+
+
 def test_a_folder_that_goes_away_is_told_of_and_waited_for(come: Path, tmp_path: Path) -> None:
     told, source = Told(), a_source(tmp_path / "log")
     with running(folder_input(source, come, told)):
