@@ -14,6 +14,7 @@ import psycopg
 import pyarrow as pa
 import pytest
 
+from auroral.edge import postgresqlsink
 from auroral.edge.deliverysinks import Place, check_table, open_sink_at, place_of
 from auroral.edge.sinks import OutputError, output_schema
 from auroral.edge.sqlsink import POSITIONS, SqlSink
@@ -154,7 +155,7 @@ def test_a_table_of_somebody_else_is_refused(database: Database) -> None:
     sink = opened(database)
     sink.apply(delivery(Kind.STABLE, 0, 1000, (1, 1)))
     sink.close()
-    with pytest.raises(OutputError, match=r"was written by another run \(run\)"):
+    with pytest.raises(OutputError, match=r"was written by another run, or from another stream \(run\)"):
         opened(database, run="other")
     with pytest.raises(OutputError, match=r"the table 't' has rows already(.|\n)*next: name another table"):
         check_table(place_of("t", database.at("t")), PLAIN)
@@ -165,15 +166,37 @@ def test_a_table_of_somebody_else_is_refused(database: Database) -> None:
     assert database.query(f"SELECT * FROM {POSITIONS}") == [], "to look makes nothing"
 
 
+def test_another_spelling_of_a_table_is_the_same_table(database: Database) -> None:
+    first, second = ("T", "t") if database.kind == "sqlite" else ("t", "public.t")
+    opened(database, run="run/a", table=first).close()
+    with pytest.raises(OutputError, match=r"from another stream \(run/a\)"):
+        opened(database, run="run/b", table=second)
+    one, other = place_of("s", database.at(first)), place_of("s", database.at(second))
+    assert one != other and one.spelt_plainly == other.spelt_plainly
+
+
+def test_a_table_that_somebody_has_locked_is_not_waited_for_for_ever(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgresqlsink, "_PATIENCE", 1)
+    sink = opened(Database("postgresql", server.address), table="locked")
+    with psycopg.connect(server.address) as other:
+        other.execute("LOCK TABLE locked")
+        with pytest.raises(OutputError, match="lock timeout"):
+            sink.apply(delivery(Kind.STABLE, 0, 1000, (1, 1)))
+    sink.apply(delivery(Kind.STABLE, 0, 1000, (1, 1)))
+    sink.close()
+
+
 def test_names_that_need_quotes(database: Database) -> None:
     odd = schema({"sel ect": "int", 'a"b': "int", "_lo": "int", "_tentative": "int"})
-    sink = opened(database, odd, table='my "own" table')
+    sink = opened(database, odd, table='my "own" 5 % table')
     given = pa.table(
         [pa.array([n], kind) for n, kind in zip(range(5), output_schema(odd).types, strict=True)],
         schema=output_schema(odd),
     )
     sink.apply(Delivery(Kind.STABLE, 0, 1000, given))
-    assert [tuple(map(int, row)) for row in database.query('SELECT * FROM "my ""own"" table"')] == [
+    assert [tuple(map(int, row)) for row in database.query('SELECT * FROM "my ""own"" 5 % table"')] == [
         (0, 0, 0, 1, 2, 3, 4)
     ]
     sink.close()
@@ -229,7 +252,7 @@ def test_a_table_of_another_schema(server: Server) -> None:
     sink.apply(delivery(Kind.STABLE, 0, 1000, (1, 1)))
     sink.close()
     assert database.query("SELECT n FROM other.t") == [(1,)]
-    assert database.query("SELECT name, frontier FROM other.auroral_outputs") == [("other.t", 1000)]
+    assert database.query("SELECT name, frontier FROM other.auroral_outputs") == [("t", 1000)]
     database.query("DROP SCHEMA other CASCADE")
 
 

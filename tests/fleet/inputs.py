@@ -90,7 +90,7 @@ def until(found: Callable[[], Any], within: float = 60.0) -> Any:
 def main(folder: Path, how: str) -> None:
     """Takes rows until it is killed."""
     # So that it is killed within files too.
-    folders.BATCH_ROWS = 500
+    folders.BATCH_ROWS, folders.QUIET = 500, 0.1
     source, intake, notes = a_source(folder), parse_intake("s", how), folder.with_suffix(".notes")
 
     def clock() -> int:

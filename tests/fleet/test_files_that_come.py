@@ -35,6 +35,7 @@ AN_HOUR_AGO = time.time() - 3600
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folders, "LOOK_EVERY", 0.02)
+    monkeypatch.setattr(folders, "QUIET", 0.1)
     monkeypatch.setattr(tails, "LOOK_EVERY", 0.02)
     monkeypatch.setattr(tails, "QUIET", 0.1)
 
@@ -61,7 +62,7 @@ def running(feed: FolderInput | TailInput) -> Iterator[None]:
 
 
 def old(path: Path, text: str) -> Path:
-    """A file that was written long ago, and so is whole."""
+    """A file that says that it was written long ago, as a copy may."""
     path.write_text(text)
     os.utime(path, (AN_HOUR_AGO, AN_HOUR_AGO))
     return path
@@ -122,9 +123,10 @@ def test_a_file_is_taken_when_it_has_not_changed_for_a_while(
     come: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = a_source(tmp_path / "log")
-    monkeypatch.setattr(folders, "QUIET", 1e9)
+    monkeypatch.setattr(folders, "QUIET", 1000)
     with running(folder_input(source, come, Told())):
         (come / "a.csv").write_text(csv(1))
+        # As a copy that keeps the time, and is not done yet.
         old(come / "b.csv", csv(9))
         time.sleep(0.2)
         assert source.state.rows_read == 0
@@ -155,6 +157,20 @@ def test_what_cannot_be_read_is_told_of_once_and_read_when_it_is_mended(come: Pa
     assert len(told.all) == 4
     assert "no column 'n'" in told.of("a.csv")[0] and "no readable Parquet" in told.of("b.parquet")[0]
     assert "allowed: names that end with .csv" in told.of("c.xlsx")[0]
+    source.close()
+
+
+def test_files_whose_names_are_no_utf8_are_taken_or_told_of(come: Path, tmp_path: Path) -> None:
+    told, source = Told(), a_source(tmp_path / "log")
+    csv_file, parquet = (come / os.fsdecode(b"\xff." + ending) for ending in (b"csv", b"parquet"))
+    old(csv_file, csv(1) + "1,many,x\n")
+    pq.write_table(pa.table({"ts": [1], "n": [3], "name": ["x"]}), tmp_path / "plain.parquet")
+    os.rename(tmp_path / "plain.parquet", parquet)
+    with running(folder_input(source, come, told)):
+        until(lambda: told.of("the name is not UTF-8"))
+        old(come / "z.csv", csv(2))
+        until(lambda: source.state.rows_read == 3)
+    assert numbers(source) == [1, 2] and ledger(source) == {"refused": 1}
     source.close()
 
 
@@ -296,6 +312,36 @@ def test_a_file_with_a_wrong_header_is_told_of_and_the_next_one_taken(tmp_path: 
         path.write_text(csv(1))
         until(lambda: source.state.rows_read == 1)
     assert numbers(source) == [1]
+    source.close()
+
+
+def rewritten(path: Path, text: str) -> None:
+    """In place: it keeps its number."""
+    with path.open("r+") as file:
+        file.write(text)
+        file.truncate()
+
+
+def test_a_file_that_is_written_anew_in_its_place_is_read_from_its_beginning(tmp_path: Path) -> None:
+    told, source, path = Told(), a_source(tmp_path / "log"), tmp_path / "rows.csv"
+    # Its beginning stays the same, which is longer than what is compared.
+    same = range(1000, 1700)
+    path.write_text(csv(*same, 1, 2, 3))
+    with running(tail_input(source, path, told)):
+        until(lambda: source.state.rows_read == 703)
+    rewritten(path, csv(*same, 4, 5, 6, 7))
+    with running(tail_input(source, path, told)):
+        until(lambda: source.state.rows_read == 703 + 704)
+        time.sleep(0.1)
+        rewritten(path, csv(*same, 8, 9, 1, 2, 3))
+        until(lambda: source.state.rows_read == 703 + 704 + 705)
+        append(path, "1,4,x\n")
+        until(lambda: source.state.rows_read == 703 + 704 + 706)
+    assert numbers(source) == [*same, 1, 2, 3, *same, 4, 5, 6, 7, *same, 8, 9, 1, 2, 3, 4]
+    assert [("since the source ended" in text, "written anew" in text) for text in told.all] == [
+        (True, True),
+        (False, True),
+    ]
     source.close()
 
 

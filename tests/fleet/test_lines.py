@@ -39,7 +39,7 @@ def test_lines_are_answered_when_they_are_durable_and_counted_over_connections(t
             assert said["rows"] == 4 and "field 'n': 'x' is no int" in said["first"]
             talk.connection.sendall(b'{"ts": 3')
         with Talk(given.endpoint) as talk:
-            assert talk.hear() == {"rows": 4}
+            assert talk.hear() == {"rows": 4, "left_out_in_all": {"refused": 2}}
     assert ledger(source) == {"refused": 2} and numbers(source) == [2, 3]
     source.close()
 
@@ -54,8 +54,10 @@ def test_csv_has_a_header_in_each_connection(tmp_path: Path) -> None:
             assert said["rows"] == 5 and said["left_out"] == {"refused": 2}
             # A row of which only a part has come is none.
             talk.connection.sendall(b'5,1,"cut\noff')
+            talk.connection.shutdown(socket.SHUT_WR)
+            assert "ended within a row: '5,1,\"cut\\noff' (12 bytes) is not taken" in talk.hear()["error"]
         with Talk(given.endpoint) as talk:
-            assert talk.hear() == {"rows": 5}
+            assert talk.hear() == {"rows": 5, "left_out_in_all": {"refused": 2}}
             assert talk.say(b"ts,name,n\n1,e,5\n") == {"rows": 6}
     assert numbers(source) == [1, 2, 4, 5]
     assert source.log.read().column("name").to_pylist() == ["a", "b, and\nso on", "d", "e"]
@@ -69,7 +71,6 @@ def test_csv_has_a_header_in_each_connection(tmp_path: Path) -> None:
         (Format.CSV, b"\xff\xfe\x00\x01\n", "the header is not UTF-8"),
         (Format.CSV, bytes(2 << 20), "a line of more than 1048576 bytes"),
         (Format.JSON, bytes(2 << 20), "a line of more than 1048576 bytes"),
-        (Format.JSON, b'{"ts": 1, "m": 2, "name": "x"}\n', "no column 'n'"),
     ],
 )
 def test_what_cannot_be_taken_is_said_and_nothing_of_it_is_logged(
@@ -235,4 +236,27 @@ def test_an_address_that_is_taken_is_said(tmp_path: Path) -> None:
     taken = r"input 's' cannot take rows at 127.0.0.1:\d+: Address already in use"
     with socket.create_server(("127.0.0.1", 0)) as other, pytest.raises(InputError, match=taken):
         LineInput(source, Endpoint("127.0.0.1", other.getsockname()[1]), lambda: 0, lambda: None)
+    source.close()
+
+
+def test_a_last_line_without_an_end_is_taken_where_it_is_whole_and_told_of_where_it_is_not(tmp_path: Path) -> None:
+    source, told = a_source(tmp_path), list[str]()
+    given = LineInput(source, Endpoint("127.0.0.1", 0), lambda: 0, lambda: None, Format.JSON, told.append)
+    given.start()
+    try:
+        with Talk(given.endpoint) as talk:
+            assert talk.hear() == {"rows": 0}
+            talk.connection.sendall(row(1).rstrip())
+            talk.connection.shutdown(socket.SHUT_WR)
+            assert talk.hear() == {"rows": 1} and talk.hear() is None
+        with Talk(given.endpoint) as talk:
+            talk.hear()
+            talk.connection.sendall(row(2) + row(3)[:9])
+            talk.connection.shutdown(socket.SHUT_WR)
+            assert talk.hear() == {"rows": 2}
+            assert "(9 bytes) is not taken" in talk.hear()["error"] and talk.hear() is None
+    finally:
+        given.stop()
+    assert len(told) == 1 and "(9 bytes) is not taken" in told[0]
+    assert numbers(source) == [1, 2]
     source.close()

@@ -10,7 +10,7 @@ import pytest
 import auroral
 from auroral.cli import main
 from auroral.model.checking import Checked
-from auroral.node.fleet.deployed import Deployed
+from auroral.node.fleet.deployed import Deployed, DeploymentError
 from auroral.node.fleet.preparing import prepare
 
 PROGRAM = """\
@@ -99,3 +99,10 @@ def test_commands_take_yaml_where_they_take_xml(tmp_path: Path, capsys: pytest.C
     deploy.write_bytes(b"nodes: [\xff]")
     assert main(["up", str(deploy), "--diagram", str(program), "--folder", str(tmp_path / "live")]) == 1
     assert "not UTF-8" in capsys.readouterr().err
+
+
+def test_two_outputs_do_not_go_to_one_table(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    one, other = f"sqlite:{tmp_path}/of.db#Sums", f"sqlite:{tmp_path}/link/of.db#sums"
+    with pytest.raises(DeploymentError, match="#sums is given twice as an output"):
+        prepare(tmp_path / "live", watch(), outputs=[("sums", one), ("sums", other)])

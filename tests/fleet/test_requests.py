@@ -184,3 +184,77 @@ def test_connections_are_bounded_and_kept_for_several_requests(tmp_path: Path, m
     client.given.stop()
     until(lambda: not [t for t in threading.enumerate() if t.name.startswith("guest")])
     source.close()
+
+
+POST = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\nContent-Length: %d\r\n\r\n"
+HIDDEN = POST % len(ROW % 1) + ROW % 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "complaint"),
+    [
+        (b"GET / HTTP/1.1\r\nContent-Length: %d" % len(HIDDEN), b"a GET has no body"),
+        (b"GET / HTTP/1.1\r\nTransfer-Encoding: chunked", b"a GET has no body"),
+        (b"POST / HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: %d" % len(HIDDEN), b"several lengths"),
+        (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 0", b"is in chunks"),
+    ],
+)
+def test_what_stands_behind_a_request_of_unclear_length_is_no_other_request(
+    client: Client, headers: bytes, complaint: bytes
+) -> None:
+    with socket.create_connection((client.given.endpoint.host, client.given.endpoint.port), 20) as connection:
+        connection.sendall(headers + b"\r\nHost: x\r\nContent-Type: application/x-ndjson\r\n\r\n" + HIDDEN)
+        connection.shutdown(socket.SHUT_WR)
+        answer = b"".join(iter(lambda: connection.recv(4096), b""))
+    assert answer.startswith(b"HTTP/1.1 400 ") and answer.count(b"HTTP/1.1") == 1 and complaint in answer
+    assert client.ask("GET") == (200, {"rows": 0}, None)
+
+
+def test_a_request_that_comes_drop_by_drop_is_given_up(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requests, "REQUEST_WITHIN", 0.5)
+    with socket.create_connection((client.given.endpoint.host, client.given.endpoint.port), 20) as connection:
+        connection.settimeout(0.05)
+        for drop in range(2000):
+            try:
+                connection.sendall(POST[:1] if drop else b"POST /")
+                if not connection.recv(1):
+                    break
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+        else:
+            raise AssertionError("it was waited for")
+
+
+def test_who_is_turned_away_in_the_middle_of_a_body_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requests, "MOST_CONNECTIONS", 1)
+    source = a_source(tmp_path)
+    client, size = Client(source), 4 << 20
+    first = client.connected()
+    first.request("GET", "/")
+    first.getresponse().read()
+    with socket.create_connection((client.given.endpoint.host, client.given.endpoint.port), 20) as connection:
+        connection.sendall(POST % size + bytes(size))
+        assert connection.recv(1000).startswith(b"HTTP/1.1 503 ")
+    first.close()
+    client.given.stop()
+    source.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"x\n" * 20, NDJSON),
+        (b"[" + b"1," * 19 + b"1]", "application/json"),
+        (b"ts,n,name\n" + b"x\n" * 20, "text/csv"),
+    ],
+)
+def test_a_body_of_rubbish_is_not_taken(
+    client: Client, monkeypatch: pytest.MonkeyPatch, body: bytes, kind: str
+) -> None:
+    monkeypatch.setattr(requests, "MOST_REFUSED", 19)
+    status, said, _ = client.ask("POST", body, kind)
+    assert status == 400 and "more than 19 rows of the body are none" in said["error"]
+    monkeypatch.setattr(requests, "MOST_REFUSED", 20)
+    assert client.ask("POST", body, kind)[1]["left_out"] == {"refused": 20}

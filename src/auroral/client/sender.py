@@ -1,5 +1,6 @@
 """Sends rows to an input of a deployment, and comes back when they are logged durably. It goes on where it was when the source was killed
-and started again: no row is lost or doubled, as long as nobody else sends to that input."""
+and started again: no row is lost or doubled, as long as nobody else sends to that input, and nothing in between (a proxy, a tunnel) holds bytes
+of a connection that is broken."""
 
 from __future__ import annotations
 
@@ -75,6 +76,8 @@ class Sender:
         self._answers = b""
         self._position: int | None = None
         self._left_out: dict[str, int] = {}
+        self._in_all: dict[str, int] | None = None
+        """Of all rows that the source has left out, those that are known here; None before anything was heard."""
         self._first: str | None = None
 
     @property
@@ -133,7 +136,7 @@ class Sender:
         except SenderError:
             # Part of them may be logged: only the source knows.
             self.close()
-            self._position = None
+            self._position = self._in_all = None
             raise
 
     def _attempt(self, lines: Sequence[bytes], begin: int) -> None:
@@ -147,7 +150,9 @@ class Sender:
         except OSError as error:
             raise _Broken(str(error)) from error
         while self.position < end:
-            self._hear()
+            said = self._hear()
+            self._count(said.get("left_out", {}))
+            self._first = self._first or said.get("first")
             self._must_be_ours(begin, end)
 
     def _must_be_ours(self, begin: int, end: int) -> None:
@@ -184,9 +189,14 @@ class Sender:
         except OSError as error:
             raise _Broken(str(error)) from error
         self._answers = b""
-        self._hear()
+        said = self._hear()
+        in_all: dict[str, int] = said.get("left_out_in_all", {})
+        if self._in_all is None:
+            self._in_all = in_all
+        # What was left out while the connection broke, so that it was not heard of.
+        self._count({reason: count - self._in_all.get(reason, 0) for reason, count in in_all.items()})
 
-    def _hear(self) -> None:
+    def _hear(self) -> dict[str, Any]:
         """The next answer."""
         assert self._connection is not None
         while b"\n" not in self._answers:
@@ -199,7 +209,7 @@ class Sender:
             self._answers += data
         line, _, self._answers = self._answers.partition(b"\n")
         try:
-            said = json.loads(line)
+            said: dict[str, Any] = json.loads(line)
             if "error" not in said:
                 self._position = int(said["rows"])
         except (ValueError, TypeError, KeyError) as error:
@@ -212,10 +222,14 @@ class Sender:
             if said.get("retry"):
                 raise _Broken(str(said["error"]))
             raise SenderError(f"the source at {self.address} refused: {said['error']}")
-        for reason, count in said.get("left_out", {}).items():
-            if reason not in _EXPECTED:
+        return said
+
+    def _count(self, left_out: Mapping[str, int]) -> None:
+        assert self._in_all is not None
+        for reason, count in left_out.items():
+            self._in_all[reason] = self._in_all.get(reason, 0) + count
+            if reason not in _EXPECTED and count:
                 self._left_out[reason] = self._left_out.get(reason, 0) + count
-        self._first = self._first or said.get("first")
 
 
 def _no_fields(table: pa.Table, why: str) -> SenderError:

@@ -13,7 +13,7 @@ import pyarrow.csv as pa_csv
 from auroral.edge.batches import Batch, InputError
 from auroral.edge.conversion import from_text
 from auroral.edge.refusals import Refused
-from auroral.edge.textfiles import BOM, Line, Source, finish
+from auroral.edge.textfiles import BOM, CutOff, Line, Source, finish
 
 # A quote that is not closed within this much is taken for a stray one: its line is refused, not the file.
 LONGEST_RECORD = 2**20
@@ -27,8 +27,8 @@ def csv_batches(chunks: Iterator[list[Line]], source: Source, skip: int) -> Iter
     header: list[str] | None = None
     row = 0
     held: list[Line] = []
-    for chunk in _and_end(chunks):
-        records, held, stray = _csv_records([*held, *chunk], at_end=not chunk)
+    for chunk in _and_end(_cut_with(held, chunks)):
+        records, held[:], stray = _csv_records([*held, *chunk], at_end=not chunk)
         if header is None and records:
             header = _csv_header(records.pop(0), source)
         if skip > row:
@@ -41,6 +41,14 @@ def csv_batches(chunks: Iterator[list[Line]], source: Source, skip: int) -> Iter
         raise InputError(
             f"{source.file} is empty\n    allowed: CSV with a header line\n    next: name the columns there"
         )
+
+
+def _cut_with(held: list[Line], chunks: Iterable[list[Line]]) -> Iterator[list[Line]]:
+    """Where they are cut off, so is what is held."""
+    try:
+        yield from chunks
+    except CutOff as cut:
+        raise CutOff(b"".join(text for _, text in held) + cut.rest) from cut
 
 
 def _and_end(chunks: Iterable[list[Line]]) -> Iterator[list[Line]]:

@@ -12,7 +12,7 @@ Each keeps its own position with the rows, in one step: whenever it is killed, i
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 from urllib.parse import urlsplit, urlunsplit
 
@@ -24,6 +24,7 @@ from auroral.wire.outputs import Delivery, Kind
 
 SQLITE = "sqlite:"
 POSTGRESQL = ("postgresql://", "postgres://")
+_USUAL_SCHEMA = "public"
 ALLOWED = f"*.parquet (a folder), {', '.join('*' + s for s in LINE_SUFFIXES)}, sqlite:FILE#TABLE, postgresql://HOST/DATABASE#TABLE"
 
 
@@ -47,6 +48,13 @@ class Place:
     kind: str
     where: str
     table: str = ""
+
+    @property
+    def spelt_plainly(self) -> Place:
+        """The same for two that are one: a link or a large letter makes no other table of SQLite, nor does the usual schema of PostgreSQL."""
+        if self.kind == "postgresql":
+            return replace(self, table=self.table if "." in self.table else f"{_USUAL_SCHEMA}.{self.table}")
+        return replace(self, where=os.path.realpath(self.where), table=self.table.lower())
 
     def __str__(self) -> str:
         """As it is given again."""

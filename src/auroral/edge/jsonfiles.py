@@ -18,7 +18,6 @@ from auroral.model.types import Kind
 def json_batches(chunks: Iterator[list[Line]], source: Source, skip: int) -> Iterator[Batch]:
     """`chunks` are runs of lines that become a batch each. A field that a row does not have is null in it."""
     row = 0
-    first_batch = True
     exact = any(field.type.kind is Kind.DECIMAL for field in source.schema.fields)
     decoder = json.JSONDecoder(parse_float=Decimal if exact else None)
     for chunk in chunks:
@@ -28,13 +27,12 @@ def json_batches(chunks: Iterator[list[Line]], source: Source, skip: int) -> Ite
             records, row = records[passed:], row + passed
         if not records:
             continue
-        batch = _json_batch(records, decoder, source, row, first_batch)
-        first_batch = False
+        batch = _json_batch(records, decoder, source, row)
         row += len(records)
         yield batch
 
 
-def _json_batch(records: list[Line], decoder: json.JSONDecoder, source: Source, first: int, check_names: bool) -> Batch:
+def _json_batch(records: list[Line], decoder: json.JSONDecoder, source: Source, first: int) -> Batch:
     refused: dict[int, Refused] = {}
     good: list[int] = []
     objects: list[dict[str, Any]] = []
@@ -56,7 +54,7 @@ def _json_batch(records: list[Line], decoder: json.JSONDecoder, source: Source, 
                 continue
         good.append(index)
         objects.append(value)
-    if check_names and objects:
+    if first == 0 and objects:
         _check_json_names(objects, source)
     arrow = source.arrow
     originals = [[row.get(f.name) for row in objects] for f in source.schema.fields]
@@ -71,7 +69,9 @@ def _json_batch(records: list[Line], decoder: json.JSONDecoder, source: Source, 
 def _check_json_names(objects: list[dict[str, Any]], source: Source) -> None:
     found = list(dict.fromkeys(name for row in objects for name in row))
     extra = [name for name in found if name not in source.schema.names]
+    if source.any_names:
+        source.warn_extra(extra)
     # The few rows that a pipe has given so far may well lack a field that later ones have, unless a name
     # looks misspelt.
-    if not source.live or extra:
+    elif not source.live or extra:
         source.check_names(found)

@@ -51,6 +51,10 @@ def _files(path: Path) -> list[Path]:
 def _check(file: Path, source: Source) -> None:
     try:
         found = pq.read_schema(file)
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{file}: the name is not UTF-8, and such Parquet files cannot be opened\n    next: rename the file"
+        ) from error
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(
             f"{file} is no readable Parquet file: {str(error).splitlines()[0]}\n"

@@ -20,7 +20,9 @@ from auroral.edge.sqlsink import POSITIONS, SqlSink, quoted
 from auroral.model.types import FieldType, Kind
 
 _PATIENCE = 10
-"""Seconds that a server may be silent for, unless the address says otherwise."""
+"""Seconds that a server may be silent for, unless the address says otherwise; and that somebody else may have the table locked."""
+_STATEMENT_PATIENCE = 300
+"""Seconds that it may take with one statement."""
 _Unit: TypeAlias = Literal["D", "us"]
 _TYPES = {
     Kind.BYTE: "smallint",
@@ -40,7 +42,8 @@ _TYPES = {
 class PostgresqlSink(SqlSink):
     """The table may be SCHEMA.TABLE."""
 
-    mark, stime_type, flag_type, text_type = "%s", "bigint", "boolean", "text"
+    # No name has it, whereas a per cent sign may stand in one.
+    mark, stime_type, flag_type, text_type = "\0", "bigint", "boolean", "text"
     failures = (psycopg.Error, OSError)
     _connection: psycopg.Connection[tuple[Any, ...]] | None = None
 
@@ -55,6 +58,9 @@ class PostgresqlSink(SqlSink):
         usual = {"connect_timeout": _PATIENCE, "tcp_user_timeout": 1000 * _PATIENCE, "application_name": "auroral"}
         more: dict[str, Any] = {name: value for name, value in usual.items() if name not in given}
         self._connection = psycopg.connect(self.where, autocommit=True, **more)
+        if "options" not in given:
+            self._run(f"SET lock_timeout = '{_PATIENCE}s'")
+            self._run(f"SET statement_timeout = '{_STATEMENT_PATIENCE}s'")
 
     @property
     def _open(self) -> psycopg.Connection[tuple[Any, ...]]:
@@ -65,10 +71,15 @@ class PostgresqlSink(SqlSink):
         return self._open.transaction()
 
     def _run(self, statement: str, values: Sequence[object] = ()) -> int:
-        return self._open.execute(statement.encode(), values or None).rowcount
+        return self._executed(statement, values).rowcount
 
     def _query(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self._open.execute(statement.encode(), values or None).fetchall()
+        return self._executed(statement, values).fetchall()
+
+    def _executed(self, statement: str, values: Sequence[object]) -> psycopg.Cursor[tuple[Any, ...]]:
+        if values:
+            statement = statement.replace("%", "%%").replace(self.mark, "%s")
+        return self._open.execute(statement.encode(), values or None)
 
     def _insert(self, rows: pa.Table) -> None:
         columns = [_values(column) for column in rows.columns]
@@ -80,7 +91,7 @@ class PostgresqlSink(SqlSink):
     def _found(self) -> list[tuple[str, str]]:
         found = self._query(
             "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
-            "WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
+            f"WHERE attrelid = to_regclass({self.mark}) AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
             (self._quoted,),
         )
         return [(str(name), str(kind)) for name, kind in found]

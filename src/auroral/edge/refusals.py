@@ -33,7 +33,8 @@ class Refused:
 
     def to_json(self) -> str:
         stored = {name: getattr(self, name) for name in self.__slots__}
-        return json.dumps(stored | {"__reason": Reason.REFUSED.value}, ensure_ascii=False)
+        # In ASCII: a value may have half a surrogate pair, which no bytes of UTF-8 stand for.
+        return json.dumps(stored | {"__reason": Reason.REFUSED.value})
 
 
 def shown(value: object) -> str:

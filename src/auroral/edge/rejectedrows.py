@@ -1,6 +1,7 @@
 """The rows of a source that were rejected or refused: lines of JSON beside its log, each with its reason.
 
-They are written before the record that says how long the file then is: what lies behind that length never came.
+They are written before the record that says how long the file then is: what lies behind that length never came. Behind the first MOST_KEPT bytes,
+an empty line stands for each row: rubbish without end must not fill the disk, and rows are counted all the same.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from auroral.edge.records import DamagedSegment
 from auroral.edge.refusals import Refused
 from auroral.edge.spelling import json_lines
 
+MOST_KEPT = 100_000_000
 _AT_ONCE = 2**20
 
 
@@ -30,7 +32,7 @@ def append(path: Path, length: int, rejected: pa.Table, refused: Sequence[Refuse
         return length
     fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
     try:
-        end = write_at(fd, length, lines.encode())
+        end = write_at(fd, length, _fitting(lines.encode(), MOST_KEPT - length))
     finally:
         os.close(fd)
     if length == 0:
@@ -38,11 +40,18 @@ def append(path: Path, length: int, rejected: pa.Table, refused: Sequence[Refuse
     return end
 
 
+def _fitting(lines: bytes, room: int) -> bytes:
+    if len(lines) <= room:
+        return lines
+    end = lines.rfind(b"\n", 0, max(0, room)) + 1
+    return lines[:end] + b"\n" * lines.count(b"\n", end)
+
+
 def read(path: Path, length: int) -> list[dict[str, Any]]:
     if not length:
         return []
     with path.open("rb") as file:
-        return [json.loads(line) for line in file.read(length).splitlines()]
+        return [json.loads(line) for line in file.read(length).splitlines() if line]
 
 
 def count(path: Path, begin: int, end: int) -> int:

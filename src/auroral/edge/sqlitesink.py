@@ -94,6 +94,11 @@ class SqliteSink(SqlSink):
     def _found(self) -> list[tuple[str, str]]:
         return [(name, kind) for _, name, kind, *_ in self._query(f"PRAGMA table_info({quoted(self.table)})")]
 
+    @property
+    def _name(self) -> str:
+        # Of ASCII alone SQLite does not tell large letters from small; that all others differ too does no harm.
+        return self.table.lower()
+
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()

@@ -24,7 +24,7 @@ _POSITION_COLUMNS = ("name", "run", "frontier")
 
 
 class SqlSink(ABC):
-    """What databases have in common. `open` before the first `apply`."""
+    """What databases have in common. `open` before the first `apply`. `run` says whose the table is: which stream of which run."""
 
     mark: ClassVar[str]
     """Stands for a value in a statement."""
@@ -103,7 +103,7 @@ class SqlSink(ABC):
         was = "IS NULL" if self.frontier is None else f"= {self.frontier:d}"
         moved = self._run(
             f"UPDATE {self._positions} SET frontier = {self.mark} WHERE name = {self.mark} AND run = {self.mark} AND frontier {was}",
-            (frontier, self.table, self.run),
+            (frontier, self._name, self.run),
         )
         if moved != 1:
             raise self._foreign(f"is written by somebody else too, or its line in {POSITIONS} was changed")
@@ -121,16 +121,16 @@ class SqlSink(ABC):
 
     def _claimed(self) -> int | None:
         """The position of this run in the table; it begins one where nobody has."""
-        found = self._query(f"SELECT run, frontier FROM {self._positions} WHERE name = {self.mark}", (self.table,))
+        found = self._query(f"SELECT run, frontier FROM {self._positions} WHERE name = {self.mark}", (self._name,))
         if found:
             ((run, frontier),) = found
             if run != self.run:
-                raise self._foreign(f"was written by another run ({run})")
+                raise self._foreign(f"was written by another run, or from another stream ({run})")
             return None if frontier is None else int(frontier)
         if self._query(f"SELECT 1 FROM {self._quoted} LIMIT 1"):
             raise self._foreign("has rows already")
         self._run(
-            f"INSERT INTO {self._positions} (name, run) VALUES ({self.mark}, {self.mark})", (self.table, self.run)
+            f"INSERT INTO {self._positions} (name, run) VALUES ({self.mark}, {self.mark})", (self._name, self.run)
         )
         return None
 
@@ -161,6 +161,11 @@ class SqlSink(ABC):
     @property
     def _last_name(self) -> str:
         return self.table
+
+    @property
+    def _name(self) -> str:
+        """Of its line in the table of positions: the same however the table is spelt."""
+        return self._last_name
 
     @property
     def _quoted(self) -> str:

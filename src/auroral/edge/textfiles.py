@@ -24,15 +24,24 @@ class ExtraColumns(UserWarning):
     """A file has columns that the schema does not declare; they are ignored."""
 
 
+class CutOff(Exception):
+    """Lines ended where more may have been to come. `rest` is what had come of rows that are not known to be whole."""
+
+    def __init__(self, rest: bytes):
+        self.rest = rest
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where text comes from and what it should hold. `live` is text that is still being written, as on a
-    pipe."""
+    pipe. With `any_names`, JSON objects are taken whatever fields they have: their sender is far away, and the
+    text may be cut anywhere."""
 
     file: str
     schema: Schema
     any_case: bool = False
     live: bool = False
+    any_names: bool = False
 
     @property
     def arrow(self) -> pa.Schema:

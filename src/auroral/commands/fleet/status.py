@@ -68,10 +68,7 @@ def _lines(found: dict[str, Any], now: int, bucket: float) -> list[tuple[str, st
 
     match found.get("kind"):
         case "source" if "closed" in found:
-            state = (
-                "silent" if found["silent"] else "full" if found["paused"] else "ended" if found["ended"] else "open"
-            )
-            return [("", state, str(found["closed"]), behind(found["closed"]), "")]
+            return [("", _state(found), str(found["closed"]), behind(found["closed"]), "")]
         case "node":
             return [
                 (stream, one["state"], str(one["frontier"]), behind(one["frontier"]), str(one["tentative"] or ""))
@@ -92,6 +89,11 @@ def _lines(found: dict[str, Any], now: int, bucket: float) -> list[tuple[str, st
             return [("", f"moves {found['moving']}", "", "", "")]
         case _:
             return []
+
+
+def _state(source: dict[str, Any]) -> str:
+    said = {name: source[key] for name, key in (("failed", "failed"), ("silent", "silent"), ("full", "paused"))}
+    return next((name for name, so in said.items() if so), "ended" if source["ended"] else "open")
 
 
 def _left_out(status: dict[str, dict[str, Any] | None]) -> str:
@@ -119,6 +121,11 @@ def _summary(status: dict[str, dict[str, Any] | None], bounds: Mapping[str, floa
     counts = client["counts"]
     failing = [one for one in client["sinks"] if one["failing"] is not None]
     told = "".join(f"\n  {one['sink']} fails, and is tried again: {one['failing'].splitlines()[0]}" for one in failing)
+    told += "".join(
+        f"\n  {stream}: {count} tentative buckets could not be kept for readers"
+        for stream, one in client["streams"].items()
+        if (count := one.get("tentative_let_go"))
+    )
     return (
         "".join(delays) + told + f"\n  buckets: {counts['stable']} stable at once, "
         f"{counts['tentative']} tentative, {counts['confirmed']} confirmed, {counts['corrected']} corrected"

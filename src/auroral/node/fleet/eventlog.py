@@ -17,7 +17,8 @@ class EventLog:
 
     def __init__(self, file: Path, process: str, clock: Clock):
         self.process, self.clock = process, clock
-        self._opened = file.open("a", buffering=1)
+        # A file name need not be UTF-8: what of it is not is written as JSON writes it.
+        self._opened = file.open("a", buffering=1, encoding="utf-8", errors="backslashreplace")
 
     def note(self, event: str, **more: Any) -> None:
         said = {"at": round(self.clock.now(), 6), "process": self.process, "event": event, **more}
@@ -35,7 +36,7 @@ def events_in(folder: Path) -> list[dict[str, Any]]:
     """Of all processes, in the order of their times. A line that is just being written is left out."""
     found = []
     for file in sorted((folder / "events").glob("*.jsonl")):
-        for line in file.read_text().splitlines():
+        for line in file.read_text(encoding="utf-8").split("\n"):
             try:
                 found.append(json.loads(line))
             except ValueError:

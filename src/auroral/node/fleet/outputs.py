@@ -22,6 +22,9 @@ from auroral.engine.arrowrows import canonical, sequence_hash
 from auroral.node.outputlog import OutputLog
 from auroral.wire.outputs import Delivery, Kind
 
+MOST_TENTATIVE = 256 << 20
+"""Bytes of an output: a failure may last for long."""
+
 
 class Outputs:
     """`first` is the number of the first bucket. Told of deliveries when they are durable, by one thread; read by others."""
@@ -35,6 +38,9 @@ class Outputs:
         """What is stable below them may be told. A log may be ahead: then the rest is told of in a moment."""
         self.tentative: dict[str, dict[int, pa.Table]] = {stream: {} for stream in logs}
         """By the begin of the bucket."""
+        self.let_go = dict.fromkeys(logs, 0)
+        """Tentative buckets of which nothing was kept, since there were too many: the oldest."""
+        self._held = dict.fromkeys(logs, 0)
         self.gaps: dict[str, list[tuple[int, int]]] = {stream: [] for stream in logs}
         """Those since this process was started."""
         self.readers: set[Reader] = set()
@@ -60,15 +66,23 @@ class Outputs:
     def _stable(self, stream: str, frontier: int) -> None:
         self.frontiers[stream] = frontier
         for lo in [lo for lo in self.tentative[stream] if lo < frontier]:
-            del self.tentative[stream][lo]
-            for reader in self.readers:
-                reader.replaced(stream, lo)
+            self._drop(stream, lo)
 
     def _tentative(self, stream: str, lo: int, rows: pa.Table) -> None:
+        self._drop(stream, lo)
         self.tentative[stream][lo] = rows
+        self._held[stream] += rows.nbytes
+        for reader in self.readers:
+            reader.waits(stream, lo)
+        while self._held[stream] > MOST_TENTATIVE and len(self.tentative[stream]) > 1:
+            self._drop(stream, min(self.tentative[stream]))
+            self.let_go[stream] += 1
+
+    def _drop(self, stream: str, lo: int) -> None:
+        if (rows := self.tentative[stream].pop(lo, None)) is not None:
+            self._held[stream] -= rows.nbytes
         for reader in self.readers:
             reader.replaced(stream, lo)
-            reader.waits(stream, lo)
 
     def status(self) -> list[dict[str, Any]]:
         """Of each reader."""

@@ -118,12 +118,14 @@ def _sinks(checked: Checked, outputs: Sequence[tuple[str, str]]) -> list[tuple[s
     """With absolute paths: a process that is started again may be so from another folder."""
     known = [output.stream for output in checked.diagram.outputs]
     places: dict[Place, str] = {}
+    plain: set[Place] = set()
     for stream, text in outputs:
         if stream not in known:
             raise DeploymentError(str(unknown_name("output stream", stream, known)))
         place = place_of(stream, text)
-        if place in places:
+        if place.spelt_plainly in plain:
             raise DeploymentError(f"{place} is given twice as an output\n    next: give each output its own")
+        plain.add(place.spelt_plainly)
         places[place] = stream
         if place.kind == "file":
             check_new([place.where])

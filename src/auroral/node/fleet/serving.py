@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.flight as fl
 
+from auroral.edge.durable import sync_folder, write_at
 from auroral.edge.sinks import output_schema
 from auroral.model.deployment import Endpoint
 from auroral.model.errors import AuroralError
@@ -28,6 +29,7 @@ from auroral.wire.outputs import BEAT, OUTPUTS, TOKEN_HEADER, VERSION, Asked, Ki
 from auroral.wire.sockets import sever
 
 TOKEN, TOKEN_VARIABLE = "token", "AURORAL_TOKEN"
+LEAST_TOKEN = 16
 MOST_READERS = 256
 """Each has a thread."""
 _EACH_WAIT = 0.02
@@ -35,16 +37,30 @@ _EACH_WAIT = 0.02
 
 def token_of(folder: Path) -> str:
     """The same in every life, made where there is none."""
-    if given := os.environ.get(TOKEN_VARIABLE):
-        return given
+    if (given := os.environ.get(TOKEN_VARIABLE)) is not None:
+        return _long_enough(given, TOKEN_VARIABLE)
     file = folder / TOKEN
     if not file.exists():
         temporary = file.with_suffix(".new")
         temporary.unlink(missing_ok=True)
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
-            opened.write(secrets.token_hex(16))
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            write_at(fd, 0, secrets.token_hex(16).encode())
+        finally:
+            os.close(fd)
         temporary.replace(file)
-    return file.read_text().strip()
+        sync_folder(folder)
+    return _long_enough(file.read_text().strip(), str(file))
+
+
+def _long_enough(token: str, where: str) -> str:
+    if len(token) < LEAST_TOKEN:
+        raise AuroralError(
+            f"{where} has a token of {len(token)} characters, which others could guess\n"
+            f"    allowed: {LEAST_TOKEN} characters or more\n"
+            f"    next: choose a longer one; or take {where} away, and one is made"
+        )
+    return token
 
 
 class OutputServer(fl.FlightServerBase):  # type: ignore[misc]
@@ -92,7 +108,8 @@ class OutputServer(fl.FlightServerBase):  # type: ignore[misc]
         if asked.stream not in outputs.logs:
             raise pa.ArrowInvalid(f"there is no output {asked.stream!r}; allowed: {', '.join(outputs.logs)}")
         if len(outputs.readers) >= MOST_READERS:
-            raise pa.ArrowInvalid(f"there are {len(outputs.readers)} readers; allowed: {MOST_READERS}")
+            # It passes: who asks waits, and asks again.
+            raise fl.FlightUnavailableError(f"there are {len(outputs.readers)} readers; allowed: {MOST_READERS}")
         schema = output_schema(outputs.logs[asked.stream].schema)
         return fl.GeneratorStream(schema, _answers(outputs, asked, context, schema))
 

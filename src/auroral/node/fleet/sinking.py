@@ -81,7 +81,9 @@ class Sinking:
 
     def _open(self) -> DeliverySink:
         schema = self.outputs.logs[self.stream].schema
-        return open_sink_at(self.place, schema, self.run, self.outputs.bucket, self.takes_tentative)
+        # A table is of one stream alone, however two outputs spell its name.
+        owner = self.run if self.place.kind == "file" else f"{self.run}/{self.stream}"
+        return open_sink_at(self.place, schema, owner, self.outputs.bucket, self.takes_tentative)
 
     def _write(self, sink: DeliverySink) -> None:
         self.position = sink.frontier

@@ -31,6 +31,8 @@ class SourceProxy:
         """The clock at stime zero, for an input that has ended."""
         self.silent = False
         """Whether nothing is given, as if what brings rows had failed: they are logged, and given later."""
+        self.failed: str | None = None
+        """Why no rows come any more, though the input has not ended: nobody is told that there are none."""
         source.begin(first * bucket)
         self.closed = self._boundary
         """Buckets that were given to the core."""
@@ -62,7 +64,7 @@ class SourceProxy:
     async def advance(self, now_us: int) -> None:
         """Let the boundary follow the clock, where the input says so; then give what is closed."""
         async with self._turn:
-            if self.source.room.is_set() and not self.silent:
+            if self.source.room.is_set() and not self.silent and self.failed is None:
                 await asyncio.to_thread(self._follow, now_us)
             end = self._boundary
             if end > self.closed and not self.silent:

@@ -1,6 +1,6 @@
 """Rows from files that appear in a folder: each once, by its name, in the order of the names of those that are whole.
 
-A file is whole when it has not changed for QUIET seconds. Who writes more slowly writes it elsewhere, or under a name that begins with `.`
+A file is whole when it was seen not to change for QUIET seconds; when it says that it was written tells nothing, as copies keep that. Who writes more slowly writes it elsewhere, or under a name that begins with `.`
 or `_`, and renames it when it is done. One that cannot be read is told of, and read when it has changed.
 """
 
@@ -73,15 +73,13 @@ class FolderInput:
         for name in marks.keys() & self.taken.ended.keys():
             if (mark := marks.pop(name)) != self.taken.ended[name]:
                 self._tell(name, mark, f"{name} was taken before, and is not read again: it needs a new name")
-        now, clock = time.monotonic(), time.time()
+        now = time.monotonic()
         since = {
             name: self._seen[name][1] for name in marks if name in self._seen and self._seen[name][0] == marks[name]
         }
         self._seen = {name: (mark, since.get(name, now)) for name, mark in marks.items()}
         quiet = [
-            name
-            for name, (mark, first) in self._seen.items()
-            if (now - first >= QUIET or clock - mark["changed"] / 1e9 >= QUIET) and self._told.get(name) != mark
+            name for name, (mark, first) in self._seen.items() if now - first >= QUIET and self._told.get(name) != mark
         ]
         return sorted(quiet)
 

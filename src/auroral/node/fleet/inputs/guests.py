@@ -105,6 +105,7 @@ class Guests:
         self.most, self._serve, self._full = most, serve, full
         self.turn = threading.Condition(threading.RLock())
         self._here: dict[Guest, threading.Thread] = {}
+        self._parting = 0
         self._stopped = threading.Event()
         try:
             self._server = socket.create_server((listen.host, listen.port))
@@ -162,12 +163,25 @@ class Guests:
         with self.turn:
             if len(self._here) >= self.most and not self._made_room():
                 _log.warning("%s is turned away: %d are connected", guest.peer, len(self._here))
-                guest.say(self._full)
-                guest.connection.close()
+                self._turn_away(guest)
                 return
             thread = threading.Thread(target=self._served, args=(guest,), name=f"guest {guest.peer}", daemon=True)
             self._here[guest] = thread
         thread.start()
+
+    def _turn_away(self, guest: Guest) -> None:
+        """With a word, if there are not too many of those either."""
+        if self._parting >= self.most:
+            guest.connection.close()
+            return
+        self._parting += 1
+        threading.Thread(target=self._parted, args=(guest,), name=f"guest {guest.peer}", daemon=True).start()
+
+    def _parted(self, guest: Guest) -> None:
+        guest.part(self._full)
+        guest.connection.close()
+        with self.turn:
+            self._parting -= 1
 
     def _made_room(self) -> bool:
         longest = min((guest for guest in self._here if not guest.busy), key=lambda guest: guest.heard, default=None)
@@ -181,6 +195,8 @@ class Guests:
     def _served(self, guest: Guest) -> None:
         try:
             self._serve(guest)
+        except Exception:  # noqa: BLE001  the others go on
+            _log.exception("%s could not be served", guest.peer)
         finally:
             guest.end()
             with self.turn:

@@ -2,9 +2,11 @@
 
 Each batch of lines is logged durably and then answered with one line, `{"rows": N}`: so many rows of the input are behind it, refused ones
 included. Where rows of the batch were left out, `left_out` counts them by reason. Who is cut off asks by connecting again: the first line
-that comes is `{"rows": N}`, with all that had reached the source by then, and says how many rows to leave out. A sender that does not care
+that comes is `{"rows": N}`, with all that had reached the source by then, and says how many rows to leave out; `left_out_in_all` counts
+those of them that were left out, which it may not have heard of. A sender that does not care
 (`nc`) need not read the answers. What cannot be taken ends the connection with `{"error": TEXT}`, and `"retry": true` where the same rows
-may be taken later.
+may be taken later. A last line without an end is taken where it is a whole JSON object. Else its sender may have been cut off: it is not
+taken, which is told.
 """
 
 from __future__ import annotations
@@ -18,12 +20,13 @@ from auroral.edge.batches import InputError
 from auroral.edge.csvfiles import csv_batches
 from auroral.edge.intake import Format
 from auroral.edge.jsonfiles import json_batches
-from auroral.edge.textfiles import Line
+from auroral.edge.refusals import shown
+from auroral.edge.textfiles import CutOff, Line
 from auroral.edge.textfiles import Source as Text
 from auroral.model.deployment import Endpoint
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.inputs.guests import Guest, Guests
-from auroral.node.fleet.inputs.taking import Clock, error_said, said_of, take
+from auroral.node.fleet.inputs.taking import Clock, error_said, said_of, so_far, take
 from auroral.node.source import Source
 
 _log = logging.getLogger(__name__)
@@ -44,8 +47,9 @@ class LineInput:
         clock: Clock,
         woken: Callable[[], None],
         form: Format = Format.JSON,
+        note: Callable[[str], None] = _log.warning,
     ):
-        self.source, self.clock, self.woken, self.form = source, clock, woken, form
+        self.source, self.clock, self.woken, self.form, self.note = source, clock, woken, form, note
         full = _line({"error": _FULL, "retry": True})
         self.guests = Guests(source.input.stream, listen, MOST_SENDERS, self._serve, full)
         self.start, self.stop, self.endpoint = self.guests.start, self.guests.stop, self.guests.endpoint
@@ -53,25 +57,26 @@ class LineInput:
     def _serve(self, guest: Guest) -> None:
         try:
             self.guests.wait_for_older(guest)
-            guest.say(_line({"rows": self.source.state.rows_read}))
-            text = Text(guest.peer, self.source.input.schema, self.source.input.any_case, live=True)
-            for batch in READERS[self.form](_lines(guest), text, 0):
+            guest.say(_line(so_far(self.source)))
+            text = Text(guest.peer, self.source.input.schema, self.source.input.any_case, any_names=True)
+            for batch in READERS[self.form](_lines(guest, self.form), text, 0):
                 taken = take(self.source, batch, self.clock)
                 self.woken()
                 guest.say(_line(said_of(taken, batch)))
-        except _Ended:
-            pass
-        except (OSError, AuroralError) as error:
-            # Nothing of the batch was taken: who sent it is told, and may send it again.
-            _log.warning("lines from %s for %r end: %s", guest.peer, self.source.input.stream, error)
+        except CutOff as cut:
+            if cut.rest:
+                self.note(f"lines from {guest.peer}: {_not_whole(cut.rest)}")
+                guest.part(_line({"error": _not_whole(cut.rest)}))
+        except Exception as error:  # noqa: BLE001  whatever it is, who sent the rows is told
+            # Nothing of the batch was taken: it may be sent again.
+            unforeseen = None if isinstance(error, OSError | AuroralError) else error
+            _log.warning(
+                "lines from %s for %r end: %s", guest.peer, self.source.input.stream, error, exc_info=unforeseen
+            )
             guest.part(_line(error_said(error)))
 
 
-class _Ended(Exception):
-    """The connection has ended. What has come of a row that is not whole is none: its sender was cut off."""
-
-
-def _lines(guest: Guest) -> Iterator[list[Line]]:
+def _lines(guest: Guest, form: Format) -> Iterator[list[Line]]:
     """Whole lines, as many as have come."""
     rest, number = b"", 0
     while data := guest.read(_AT_ONCE):
@@ -84,7 +89,26 @@ def _lines(guest: Guest) -> Iterator[list[Line]]:
         if whole:
             yield [(number + i, line + b"\n") for i, line in enumerate(whole, 1)]
             number += len(whole)
-    raise _Ended
+    if form is Format.JSON and _is_object(rest):
+        yield [(number + 1, rest)]
+        rest = b""
+    raise CutOff(rest)
+
+
+def _is_object(text: bytes) -> bool:
+    """No part of an object is one: so nothing of it is missing."""
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _not_whole(rest: bytes) -> str:
+    return (
+        f"the connection ended within a row: {shown(rest.decode(errors='replace'))!r} ({len(rest)} bytes) is not taken\n"
+        "    allowed: rows that end with a line feed, and in CSV quotes that are closed\n"
+        "    next: send that again, with an end"
+    )
 
 
 def _line(said: dict[str, Any]) -> bytes:

@@ -12,19 +12,23 @@ array of objects, `text/csv` for CSV with a header.
 
 from __future__ import annotations
 
+import io
 import json
 import logging
+import math
 import select
+import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 
-from auroral.edge.batches import Batch
+from auroral.edge.batches import Batch, InputError
 from auroral.edge.csvfiles import csv_batches
 from auroral.edge.jsonarrays import elements, in_lines
 from auroral.edge.jsonfiles import json_batches
@@ -39,8 +43,10 @@ from auroral.node.source import Source
 _log = logging.getLogger(__name__)
 MOST_BODY = 8 << 20
 MOST_CONNECTIONS = 16
+MOST_REFUSED = 10_000
+"""Rows of one body."""
 SILENCE, REQUEST_WITHIN = 30, 120.0
-"""Seconds: a connection without a request is closed; a body that is not whole by then is given up."""
+"""Seconds: a connection without a request is closed; a request that is not whole by then is given up."""
 SETTLE_WITHIN = 5.0
 """Seconds that who asks for the position waits for requests that came before."""
 LINES, JSON, CSV = "application/x-ndjson", "application/json", "text/csv"
@@ -64,7 +70,9 @@ class HttpInput:
     def take(self, body: bytes, kind: str, peer: str) -> dict[str, Any]:
         # One after the other: what a body becomes is many times its size.
         with self._turn:
-            batch = read_body(body, kind, Text(peer, self.source.input.schema, self.source.input.any_case, live=True))
+            batch = read_body(
+                body, kind, Text(peer, self.source.input.schema, self.source.input.any_case, any_names=True)
+            )
             taken = take(self.source, batch, self.clock)
         self.woken()
         return {"logged": taken.logged, **said_of(taken, batch)}
@@ -73,23 +81,55 @@ class HttpInput:
 def read_body(body: bytes, kind: str, text: Text) -> Batch:
     """All rows of a body of one of these types."""
     if kind == CSV:
-        batches = csv_batches(_lines(body), text, 0)
+        batches = csv_batches(_in_parts(_lines(body)), text, 0)
     elif kind == JSON and not in_lines(body):
-        batches = json_batches(iter([list(elements(body, text.file))]), text, 0)
+        batches = json_batches(_in_parts(elements(body, text.file)), text, 0)
     else:
-        batches = json_batches(_lines(body), text, 0)
-    found = list(batches)
+        batches = json_batches(_in_parts(_lines(body)), text, 0)
+    found, refused = [], 0
+    for batch in batches:
+        found.append(batch)
+        refused += len(batch.refused)
+        if refused > MOST_REFUSED:
+            # What is kept of rubbish is many times its size.
+            raise InputError(
+                f"more than {MOST_REFUSED} rows of the body are none; one of them: {batch.refused[-1]}\n"
+                f"    allowed: {MOST_REFUSED} in a body\n    next: check what is sent, and its Content-Type"
+            )
     rows = pa.concat_tables([text.arrow.empty_table(), *(batch.rows for batch in found)])
     return Batch(rows, 0, sum(batch.read for batch in found), tuple(one for batch in found for one in batch.refused))
 
 
-def _lines(body: bytes) -> Iterator[list[Line]]:
-    yield [(number, line + b"\n") for number, line in enumerate(body.split(b"\n"), 1)]
+def _lines(body: bytes) -> Iterator[Line]:
+    return ((number, line + b"\n") for number, line in enumerate(body.split(b"\n"), 1))
+
+
+def _in_parts(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    rest = iter(lines)
+    while part := list(islice(rest, MOST_REFUSED)):
+        yield part
 
 
 class _Refused(Exception):
     def __init__(self, status: HTTPStatus, text: str, headers: dict[str, str] | None = None):
         self.status, self.text, self.headers = status, text, headers or {}
+
+
+class _Timed(io.RawIOBase):
+    """What comes over a connection, until a moment. Unbuffered: what has come and is not read must be seen by others."""
+
+    def __init__(self, connection: socket.socket):
+        self.connection, self.until = connection, math.inf
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self.until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the request is not whole in time")
+        self.connection.settimeout(min(SILENCE, left))
+        return self.connection.recv_into(buffer)
 
 
 class _Requests(BaseHTTPRequestHandler):
@@ -100,13 +140,18 @@ class _Requests(BaseHTTPRequestHandler):
     error_message_format = "%(code)d %(message)s\n"
     error_content_type = "text/plain;charset=utf-8"
     timeout = SILENCE
-    # Unbuffered: what has come and is not read must be seen by others.
-    rbufsize = 0
+
+    rfile: _Timed  # type: ignore[assignment]  # as a file it is read in the same way
 
     def __init__(self, given: HttpInput, guest: Guest):
         self.given, self.guest = given, guest
         # As socketserver does it: this serves the connection until its end.
         super().__init__(guest.connection, guest.connection.getpeername(), None)  # type: ignore[arg-type]
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile.close()
+        self.rfile = _Timed(self.connection)
 
     def handle_one_request(self) -> None:
         if not self._begun():
@@ -129,6 +174,7 @@ class _Requests(BaseHTTPRequestHandler):
         with self.guest.turn:
             self.guest.received += 1
         self.guest.heard = time.monotonic()
+        self.rfile.until = self.guest.heard + REQUEST_WITHIN
         return True
 
     def _settle(self) -> None:
@@ -158,15 +204,39 @@ class _Requests(BaseHTTPRequestHandler):
                 # What else there may be of it is not read.
                 self.close_connection = True
                 raise _Refused(HTTPStatus.NOT_FOUND, f"there is no {self.path}\n    allowed: GET / and POST /")
+            self._must_be_one_request()
             said = answer()
         except _Refused as refused:
             self._refuse(refused)
-        except AuroralError as error:
+        except OSError:
+            # It cannot be told either: the connection is broken.
+            raise
+        except Exception as error:  # noqa: BLE001  whatever it is, who sent the request is told
+            if not isinstance(error, AuroralError):
+                _log.exception("a request from %s could not be answered", self.guest.peer)
             later = passes(error)
             status = HTTPStatus.SERVICE_UNAVAILABLE if later else HTTPStatus.BAD_REQUEST
             self._refuse(_Refused(status, str(error), _AGAIN if later else {}))
         else:
             self._say(HTTPStatus.OK, said, {})
+
+    def _must_be_one_request(self) -> None:
+        """Where it is not clear where its body ends, what stands behind it might be taken for another request."""
+        lengths, chunks = self.headers.get_all("Content-Length", []), "Transfer-Encoding" in self.headers
+        what = (
+            "it has several lengths"
+            if len(lengths) > 1
+            else "it has a length, and is in chunks"
+            if lengths and chunks
+            else "a GET has no body"
+            if self.command == "GET" and (chunks or lengths not in ([], ["0"]))
+            else None
+        )
+        if what is not None:
+            self.close_connection = True
+            raise _Refused(
+                HTTPStatus.BAD_REQUEST, f"{what}\n    allowed: GET without a body, POST with one Content-Length"
+            )
 
     def _position(self) -> dict[str, Any]:
         """When what came before it is dealt with: otherwise who was cut off would send again what is just being logged."""
@@ -216,10 +286,10 @@ class _Requests(BaseHTTPRequestHandler):
         return int(given)
 
     def _body(self, length: int) -> bytes:
-        parts, left, until = [], length, time.monotonic() + REQUEST_WITHIN
+        parts, left = [], length
         while left:
             try:
-                part = self.rfile.read(left) if time.monotonic() < until else b""
+                part = self.rfile.read(left)
             except TimeoutError:
                 part = b""
             if not part:
@@ -237,6 +307,7 @@ class _Requests(BaseHTTPRequestHandler):
 
     def _say(self, status: HTTPStatus, said: dict[str, Any], headers: dict[str, str]) -> None:
         text = json.dumps(said).encode() + b"\n"
+        self.connection.settimeout(SILENCE)
         self.send_response(status)
         for name, value in {"Content-Type": JSON, "Content-Length": str(len(text)), **headers}.items():
             self.send_header(name, value)

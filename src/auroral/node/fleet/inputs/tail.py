@@ -2,12 +2,14 @@
 
 When its name comes to stand for another file, that is opened at once; the old one is read until it has not grown for QUIET seconds, then
 the new one from its beginning. A source that is started again passes over the rows that it has logged; if the file was renamed meanwhile, it is looked for
-beside its old name, by its number (inode) and its beginning.
+beside its old name, by its number (inode) and its beginning. Whenever more comes of a file, what was read last must still stand where it
+stood: otherwise it was written anew, and is read from its beginning.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import threading
 import time
@@ -17,6 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from auroral.edge.batches import InputError
+from auroral.edge.durable import storage_error
 from auroral.edge.intake import Format
 from auroral.edge.textfiles import Line
 from auroral.edge.textfiles import Source as Text
@@ -48,6 +51,7 @@ class TailInput:
         self._newest: tuple[int, int] | None = None
         """The file that has the name, as far as it is known: it is open, so that no other can have its number."""
         self._told: str | None = None
+        self._place = _Place(source.log.folder / "tail.json")
 
     def run(self, stop: threading.Event, woken: Callable[[], None]) -> None:
         try:
@@ -79,6 +83,10 @@ class TailInput:
             self.taken.end(begun.name, begun.mark)
             return
         with found.open("rb", buffering=0) as file:
+            if not self._place.was_in(file, begun.first):
+                self.note(f"{found} was written anew since the source ended: it is read from its beginning")
+                self.taken.end(begun.name, begun.mark)
+                return
             self._newest = _number(file)
             self._follow(file, begun, stop, woken)
 
@@ -127,11 +135,12 @@ class TailInput:
 
     def _follow(self, file: BinaryIO, begun: Begun, stop: threading.Event, woken: Callable[[], None]) -> None:
         given = self.source.input
-        text = Text(str(self.path), given.schema, given.any_case, live=True)
+        text = Text(str(self.path), given.schema, given.any_case, any_names=True)
         skip = self.source.state.rows_read - begun.first
         try:
             for batch in READERS[self.form](_lines(self._pieces(file, stop)), text, skip):
                 self.source.take(batch.rows, self.clock(), batch.refused, begun.first + batch.end)
+                self._place.save(begun.first)
                 woken()
         except InputError as error:
             self.note(f"{error}\n    nothing of the file is read; another one under its name will be")
@@ -141,24 +150,72 @@ class TailInput:
 
     def _pieces(self, file: BinaryIO, stop: threading.Event) -> Iterator[bytes]:
         """What the file has, as it grows, until another has its place or it was cut off."""
-        read, grown = 0, time.monotonic()
+        grown, paused = time.monotonic(), False
+        self._place.begin()
         while True:
             data = os.read(file.fileno(), _AT_ONCE)
             if data:
-                read, grown = read + len(data), time.monotonic()
+                if paused and not self._place.stands_in(file):
+                    self._begin_anew("was written anew")
+                    return
+                self._place.move(data)
+                grown = time.monotonic()
                 yield data
+            paused = not data
             if stop.is_set() or (not data and stop.wait(LOOK_EVERY)):
                 raise _Stopped
             if data:
                 continue
             size = os.fstat(file.fileno()).st_size
-            if size < read:
-                self.note(f"{self.path} was cut from {read} to {size} bytes: it is read from its beginning")
-                self._newest = None
+            if size < self._place.offset:
+                self._begin_anew(f"was cut from {self._place.offset} to {size} bytes")
                 return
             self._look()
             if self._opened and time.monotonic() - grown >= QUIET:
                 return
+
+    def _begin_anew(self, what: str) -> None:
+        if self._opened:
+            self.note(f"the file that was {self.path} {what} after it was renamed: what it has now is not read")
+            return
+        self.note(f"{self.path} {what}: it is read from its beginning")
+        self._newest = None
+
+
+class _Place:
+    """How far a file was read, and the last bytes before that; kept for the next life with the rows that were logged by then."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.begin()
+
+    def begin(self) -> None:
+        self.offset, self._last = 0, b""
+
+    def move(self, data: bytes) -> None:
+        self.offset, self._last = self.offset + len(data), (self._last + data)[-_HEAD:]
+
+    def stands_in(self, file: BinaryIO) -> bool:
+        """Whether what was read last is still there."""
+        return os.pread(file.fileno(), len(self._last), self.offset - len(self._last)) == self._last
+
+    def save(self, first: int) -> None:
+        """Of the file whose rows stand behind the first `first`. Not durable: where it is lost, nothing is compared."""
+        new, said = self.path.with_suffix(".new"), {"offset": self.offset, "size": len(self._last)}
+        try:
+            new.write_text(json.dumps({"first": first, **said, "hash": _hash(self._last)}))
+            new.replace(self.path)
+        except OSError as error:
+            raise storage_error(error, "how far a file was read", self.path) from error
+
+    def was_in(self, file: BinaryIO, first: int) -> bool:
+        """Whether what the last life had read last is there; also where it is not known."""
+        try:
+            kept = json.loads(self.path.read_bytes())
+        except (OSError, ValueError):
+            return True
+        before = os.pread(file.fileno(), kept["size"], kept["offset"] - kept["size"])
+        return bool(kept["first"] != first or kept["hash"] == _hash(before))
 
 
 def _lines(pieces: Iterator[bytes]) -> Iterator[list[Line]]:
@@ -191,8 +248,12 @@ def _mark(file: BinaryIO, head: int | None = None) -> Mapping[str, Any]:
     return {
         "inode": os.fstat(file.fileno()).st_ino,
         "head": len(begin),
-        "hash": hashlib.blake2b(begin, digest_size=16).hexdigest(),
+        "hash": _hash(begin),
     }
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def _number(file: BinaryIO) -> tuple[int, int]:

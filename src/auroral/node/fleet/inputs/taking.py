@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from auroral.edge.batches import Batch
-from auroral.edge.durable import StorageError
-from auroral.model.errors import AuroralError
+from auroral.edge.batches import Batch, InputError
+from auroral.edge.stamping import StampError
 from auroral.node.source import RunStopped, Source, Taken
 
 Clock = Callable[[], int]
@@ -15,6 +14,13 @@ Clock = Callable[[], int]
 
 def take(source: Source, batch: Batch, clock: Clock) -> Taken:
     return source.take_in(batch.rows, clock(), batch.refused)
+
+
+def so_far(source: Source) -> dict[str, Any]:
+    """So many rows of the input are logged; and how many of them were left out in all, if any were."""
+    state = source.state
+    left_out = {row.reason.value: row.count for row in state.ledger.rows() if not row.reason.keeps_row}
+    return {"rows": state.rows_read, **({"left_out_in_all": left_out} if left_out else {})}
 
 
 def said_of(taken: Taken, batch: Batch) -> dict[str, Any]:
@@ -28,9 +34,9 @@ def said_of(taken: Taken, batch: Batch) -> dict[str, Any]:
 
 
 def passes(error: Exception) -> bool:
-    """Whether the same rows may well be taken a little later."""
-    return isinstance(error, StorageError | RunStopped)
+    """Whether the same rows may well be taken a little later: it is no fault of theirs."""
+    return isinstance(error, RunStopped) or not isinstance(error, InputError | StampError)
 
 
-def error_said(error: AuroralError | OSError) -> dict[str, Any]:
+def error_said(error: Exception) -> dict[str, Any]:
     return {"error": str(error), "retry": True} if passes(error) else {"error": str(error)}

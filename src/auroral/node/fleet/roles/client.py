@@ -81,6 +81,8 @@ class ClientProcess(Process):
                 "tentative_now": len(metrics.uncorrected),
                 "missed": one.missed,
             }
+        for stream, count in ({} if self.outputs is None else self.outputs.let_go).items():
+            found["streams"].setdefault(stream, {})["tentative_let_go"] = count
         core = self.host.cores.get(CLIENT)
         if isinstance(core, Client):
             for stream, frontier in core.delivered.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from auroral.edge.durable import StorageError
 from auroral.edge.intake import Format, Way, parse_intake
 from auroral.model.errors import AuroralError
 from auroral.node.feeds import Feed, make_feed, wall_clock
+from auroral.node.fleet.inputs.feeding import Feeding
 from auroral.node.fleet.inputs.folder import FolderInput
 from auroral.node.fleet.inputs.lines import LineInput
 from auroral.node.fleet.inputs.requests import HttpInput
@@ -57,7 +58,7 @@ class SourceProcess(Process):
         if self.intake.way is Way.HTTP:
             return HttpInput(self.source, self.intake.endpoint, wall_clock, self._wake)
         form = self.intake.format or Format.JSON
-        return LineInput(self.source, self.intake.endpoint, wall_clock, self._wake, form)
+        return LineInput(self.source, self.intake.endpoint, wall_clock, self._wake, form, self._cut_off)
 
     def _feed(self) -> Feed:
         """What brings rows by itself, from where the log ends."""
@@ -70,6 +71,10 @@ class SourceProcess(Process):
                 return Feed(self.name, TailInput(self.source, where, form, wall_clock, self._note).run)
             case _:
                 return make_feed(self.source, self.intake.spec(self.name), wall_clock)
+
+    def _cut_off(self, detail: str) -> None:
+        self.refusals.note("not whole", f"{self.name}: {detail}")
+        _log.warning("%s: %s", self.name, detail)
 
     def _note(self, detail: str) -> None:
         self.events.note("input", stream=self.name, detail=detail)
@@ -86,34 +91,30 @@ class SourceProcess(Process):
         if self.listening is not None:
             self.listening.start()
         else:
-            threading.Thread(target=self._run_feed, args=(self._feed(),), name="feed", daemon=True).start()
+            Feeding(
+                self._feed,
+                self._stop,
+                self._wake,
+                lambda error: self._soon(lambda: self._input_failed(error)),
+                lambda error: self._soon(lambda: self._failed(self.name, error)),
+            ).start()
         self.in_the_background(self._tick(self.proxy, bucket / 1e6 / _TICKS))
         self.opened.callback(self._stop.set)
 
     def _wake(self) -> None:
         """From any thread: rows were taken."""
+        self._soon(self._woken.set)
+
+    def _soon(self, do: Callable[[], None]) -> None:
         with suppress(RuntimeError):
             # The loop of a process that has ended has nobody to tell.
-            self._loop.call_soon_threadsafe(self._woken.set)
+            self._loop.call_soon_threadsafe(do)
 
-    def _run_feed(self, feed: Feed) -> None:
-        try:
-            while True:
-                try:
-                    return feed.run(self._stop, self._wake)
-                except StorageError as error:
-                    # When there is room, it goes on behind what is logged.
-                    _log.error("%s cannot log, and waits: %s", self.name, error)
-                    if self._stop.wait(1):
-                        return None
-                    feed = self._feed()
-        except AuroralError as error:
-            if self._stop.is_set():
-                # What came as it ended comes again in the next life.
-                return None
-            # What came before it is logged, and nothing behind it is: to the others this input has failed.
-            self.events.note("input failed", stream=self.name, detail=str(error))
-            _log.error("%s", error)
+    def _input_failed(self, error: AuroralError) -> None:
+        """What came before it is logged, and nothing behind it is: to the others this input has failed."""
+        self.events.note("input failed", stream=self.name, detail=str(error))
+        if self.proxy is not None:
+            self.proxy.failed = str(error)
 
     async def _tick(self, proxy: SourceProxy, every: float) -> None:
         while True:
@@ -133,6 +134,7 @@ class SourceProcess(Process):
         found["ledger"] = {row.reason: row.count for row in state.ledger.rows()}
         if self.proxy is not None:
             found |= {"closed": self.proxy.closed, "paused": not self.source.room.is_set(), "silent": self.proxy.silent}
+            found["failed"] = self.proxy.failed
             found |= {"takes": self.intake.words, "lines": self.intake.where if self.intake.listens else None}
         return found
 
