@@ -84,22 +84,3 @@ def test_a_query_moves_to_new_nodes(folder: Path, spark: Any, capsys: pytest.Cap
     fleet.down(lambda _: None)
     report = verify_folder(spark, folder)
     assert report.ok, report.text
-
-
-def test_whoever_is_killed_in_the_middle(folder: Path, spark: Any) -> None:
-    where = ["--folder", str(folder)]
-    with closing(Feeds(fleet_in(folder))):
-        until(lambda: frontier(fleet_in(folder)) > 4)
-        for number, victim in enumerate(("catalog", "east", "client", "nb")):
-            comes, leaves = ("nc", "na") if number % 2 == 0 else ("na", "nc")
-            assert main(["move", "n", comes, "--from", leaves, "--no-wait", *where]) == 0
-            fleet_in(folder).kill(victim)
-            fleet_in(folder).up(lambda _: None)
-            until(lambda comes=comes: members(folder) == [f"n@{comes}", "n@nb"])
-            goes_on(folder)
-    fleet = fleet_in(folder)
-    all_is_stable(fleet)
-    assert client(fleet)["streams"]["sums"].get("missed", 0) == 0
-    fleet.down(lambda _: None)
-    report = verify_folder(spark, folder)
-    assert report.ok, report.text

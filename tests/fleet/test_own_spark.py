@@ -1,9 +1,7 @@
-"""Nodes that have a Spark for themselves: in their own process, and on a cluster."""
+"""Nodes of a deployment on a cluster of Spark."""
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -13,12 +11,11 @@ from typing import Any
 import pytest
 
 from auroral.node.fleet.control import alive
-from auroral.node.fleet.eventlog import events_in
 from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet
 from auroral.node.verify import verify_folder
 from engine.servers import environment, standalone
-from fleet.deployments import Feeds, client, closed, frontier, until, watch
+from fleet.deployments import Feeds, closed, frontier, until, watch
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -51,34 +48,6 @@ def right_in_the_end(fleet: Fleet, spark: Any) -> None:
     assert not any(map(alive, pids)), "a process was left behind"
     report = verify_folder(spark, fleet.deployed.folder)
     assert report.ok, report.text
-
-
-def test_a_spark_for_each_node_through_a_kill_and_a_cut(tmp_path: Path, spark: Any) -> None:
-    with running(tmp_path / "live", "own") as fleet:
-        assert fleet.deployed.processes == ("catalog", "east", "west", "na", "nb", "client")
-        jvms = {name: jvm_of(fleet, name) for name in ("na", "nb")}
-        with closing(Feeds(fleet)):
-            until(lambda: frontier(fleet) > 4)
-            status = fleet.status()["na"]
-            assert status is not None and status["rss"] > 300e6, "the memory of the JVM is counted"
-            # With its process, the JVM of a node ends, and nobody else's.
-            fleet.kill("na")
-            until(lambda: not alive(jvms["na"]))
-            assert alive(jvms["nb"])
-            goes_on(fleet)
-            fleet.up(lambda _: None)
-            fleet.cut("west", "nb")
-            goes_on(fleet)
-            fleet.heal("west", "nb")
-            # Without its JVM a node ends, and comes back with another.
-            os.kill(jvm_of(fleet, "nb"), signal.SIGKILL)
-            until(lambda: not fleet.lives("nb"))
-            fleet.up(lambda _: None)
-            goes_on(fleet)
-            until(lambda: not client(fleet)["streams"]["sums"]["tentative_now"])
-        failed = [e for e in events_in(fleet.deployed.folder) if e["process"] == "nb" and e["event"] == "failed"]
-        assert failed and "the JVM of Spark has ended" in failed[0]["detail"]
-        right_in_the_end(fleet, spark)
 
 
 def test_nodes_on_a_cluster_of_a_master_and_two_workers(
