@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -27,12 +26,6 @@ def running(folder: Path, spark: str) -> Iterator[Fleet]:
         yield fleet.up(lambda _: None)
     finally:
         fleet.down(lambda _: None)
-
-
-def jvm_of(fleet: Fleet, name: str) -> int:
-    found = subprocess.run(["pgrep", "-P", str(fleet.pid(name)), "java"], capture_output=True, text=True, check=False)
-    (pid,) = found.stdout.split()
-    return int(pid)
 
 
 def goes_on(fleet: Fleet) -> None:
