@@ -71,7 +71,7 @@ def configure(parser: ArgumentParser) -> None:
         "--bound",
         type=parse_length,
         metavar="TIME",
-        help="how much later than without failures answers may come; left out, the lowest availability of an output",
+        help="how much later than without failures answers may come, for all outputs; left out, the availability of each",
     )
     parser.add_argument(
         "--catalog",
