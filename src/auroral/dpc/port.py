@@ -71,6 +71,8 @@ class Port:
     """When a part of a bucket last came."""
     to_go_over: tuple[float, int] | None = None
     """When it was first asked to read from others, and how far it was then."""
+    resume_at: int | None = None
+    """Where it would begin, if somebody has that."""
     asks_since: float | None = None
     """When it began to ask where to begin."""
     leaving_out: set[str] = field(default_factory=set)
@@ -82,6 +84,8 @@ class Port:
 
     def switch(self, offers: Mapping[str, Offer], now: float) -> Iterator[Effect]:
         """Read from the replicas that the table says."""
+        if self.resuming and self.resume_at is not None and _has(offers, self.resume_at):
+            self.start_at(self.resume_at)
         if self._as_ever(offers, now) or self._may_hear_of_more(offers, now):
             return
         stalled = {producer for producer in self.lanes if self._stalled(producer, offers[producer], now)}
@@ -208,7 +212,7 @@ class Port:
 
     def start_at(self, bucket: int) -> None:
         """Nothing before this bucket is asked for."""
-        self.resuming, self.asks_since = False, None
+        self.resuming, self.resume_at, self.asks_since = False, None, None
         self.first = self.frontier = bucket
         self.forgotten = 0
 
@@ -357,3 +361,7 @@ class Port:
                 del kept[bucket]
         for known in (self.opened, self.lost):
             known -= {bucket for bucket in known if bucket < below}
+
+
+def _has(offers: Mapping[str, Offer], bucket: int) -> bool:
+    return any(offer != UNREACHED and offer.kept_from <= bucket for offer in offers.values())

@@ -45,11 +45,11 @@ class Recovery:
     done: bool = False
 
     def go_on(self, kept: Collection[str]) -> None:
-        """Of inputs of which all outputs are on disk it is known where to begin, whoever has that."""
+        """Of inputs of which all outputs are on disk it is known where to begin, if somebody has that."""
         for name, port in self.ports.items():
             using = {stream: union for stream, union in self.unions.items() if name in union.ports}
             if port.resuming and using and all(stream in kept and u.fold is None for stream, u in using.items()):
-                port.start_at(min(union.reads_from(name, union.outlet.frontier) for union in using.values()))
+                port.resume_at = min(union.reads_from(name, union.outlet.frontier) for union in using.values())
 
     def step(self, now: float) -> Iterator[Effect]:
         for port in self.ports.values():

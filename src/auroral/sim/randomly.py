@@ -50,7 +50,18 @@ def random_scenario(seed: int) -> Scenario:
     wild = replace(calm, faults=random_faults(draw, calm))
     wild = replace(wild, clocks=_clocks(draw, wild))
     wild = replace(wild, queries=tuple(_constrained(draw, wild, query) for query in queries))
-    return replace(wild, faults=tuple(sorted([*wild.faults, *_abandoned(draw, wild)])))
+    return _as_deployed(replace(wild, faults=tuple(sorted([*wild.faults, *_abandoned(draw, wild)]))))
+
+
+def _as_deployed(scenario: Scenario) -> Scenario:
+    """Some are as deployments of processes are: all replicas have disks; and once everybody goes down, and comes back."""
+    draw = Draw(f"{scenario.seed} as deployed")
+    if draw.random() > 0.15:
+        return scenario
+    everybody = tuple(where for where in scenario.hosts if where != CATALOG_HOST)
+    down = _pair(scenario, draw.uniform(5, _last(scenario) - 2), draw.uniform(0.5, 5.0), "crash", *everybody)
+    durable = frozenset(query.name for query in scenario.queries)
+    return replace(scenario, durable=durable, faults=tuple(sorted([*scenario.faults, *down])))
 
 
 def _abandoned(draw: Draw, scenario: Scenario) -> Iterator[Fault]:

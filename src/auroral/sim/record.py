@@ -171,6 +171,8 @@ class Recorder:
     """By core and life: those that make something stable."""
     came_back: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
     """By core and life, of those that have not spoken yet: how far each output could be computed when it came back."""
+    spoke_at: dict[tuple[str, int], float] = field(default_factory=dict)
+    """By core and life, of those that came back: when they first answered."""
     pairs: tuple[tuple[str, str], ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -268,6 +270,7 @@ class Recorder:
         # What lies behind a promise is not made final.
         most = replica.versions.plan.limit
         expected = {stream: min(bucket, left[stream], most) for stream, bucket in expected.items()}
+        self.spoke_at[core, self._life(core)] = now
         for stream, outlet in replica.outlets.items():
             positions = [
                 reader.ports[stream].frontier
@@ -301,10 +304,20 @@ class Recorder:
         for stream, output in core.spec.outputs.items():
             frontiers = []
             for read in output.reads:
-                reached = [cores[p] for p in core.spec.inputs[read] if self.since.get((p, name), NEVER) <= since]
+                reached = [
+                    cores[p]
+                    for p in core.spec.inputs[read]
+                    if self.since.get((p, name), NEVER) <= since and self._answers(p, since)
+                ]
                 frontiers.append(max((_frontier(one, read) for one in reached), default=0))
             found[stream] = min(frontiers)
         return found
+
+    def _answers(self, name: str, since: float) -> bool:
+        """Whether it was not mute, as one is that came back itself."""
+        core = self.run.stage.world.cores[name]
+        mute = isinstance(core, Replica) and core.recovering
+        return not mute and self.spoke_at.get((name, self._life(name)), 0.0) <= since
 
     # How all stands
 
