@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from auroral.edge.durable import StorageFull
-from auroral.node.fleet.inputs import requests
+from auroral.node.fleet.inputs import bodies, requests
 from auroral.node.fleet.inputs.requests import HttpInput
 from auroral.node.source import Source
 from fleet.inputs import LOCAL, a_source, ledger, numbers, until
@@ -253,8 +253,8 @@ def test_who_is_turned_away_in_the_middle_of_a_body_is_told(tmp_path: Path, monk
 def test_a_body_of_rubbish_is_not_taken(
     client: Client, monkeypatch: pytest.MonkeyPatch, body: bytes, kind: str
 ) -> None:
-    monkeypatch.setattr(requests, "MOST_REFUSED", 19)
+    monkeypatch.setattr(bodies, "MOST_REFUSED", 19)
     status, said, _ = client.ask("POST", body, kind)
     assert status == 400 and "more than 19 rows of the body are none" in said["error"]
-    monkeypatch.setattr(requests, "MOST_REFUSED", 20)
+    monkeypatch.setattr(bodies, "MOST_REFUSED", 20)
     assert client.ask("POST", body, kind)[1]["left_out"] == {"refused": 20}

@@ -20,22 +20,15 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
-from itertools import islice
 from typing import Any
 
-import pyarrow as pa
-
-from auroral.edge.batches import Batch, InputError
-from auroral.edge.csvfiles import csv_batches
-from auroral.edge.jsonarrays import elements, in_lines
-from auroral.edge.jsonfiles import json_batches
-from auroral.edge.textfiles import Line
 from auroral.edge.textfiles import Source as Text
 from auroral.model.deployment import Endpoint
 from auroral.model.errors import AuroralError
+from auroral.node.fleet.inputs.bodies import JSON, LINES, TYPES, read_body
 from auroral.node.fleet.inputs.guests import Guest, Guests
 from auroral.node.fleet.inputs.taking import Clock, passes, said_of, take
 from auroral.node.source import Source
@@ -43,14 +36,10 @@ from auroral.node.source import Source
 _log = logging.getLogger(__name__)
 MOST_BODY = 8 << 20
 MOST_CONNECTIONS = 16
-MOST_REFUSED = 10_000
-"""Rows of one body."""
 SILENCE, REQUEST_WITHIN = 30, 120.0
 """Seconds: a connection without a request is closed; a request that is not whole by then is given up."""
 SETTLE_WITHIN = 5.0
 """Seconds that who asks for the position waits for requests that came before."""
-LINES, JSON, CSV = "application/x-ndjson", "application/json", "text/csv"
-_TYPES = {LINES: LINES, "application/jsonl": LINES, "application/json-lines": LINES, JSON: JSON, CSV: CSV}
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 _AGAIN = {"Retry-After": "1"}
 
@@ -76,38 +65,6 @@ class HttpInput:
             taken = take(self.source, batch, self.clock)
         self.woken()
         return {"logged": taken.logged, **said_of(taken, batch)}
-
-
-def read_body(body: bytes, kind: str, text: Text) -> Batch:
-    """All rows of a body of one of these types."""
-    if kind == CSV:
-        batches = csv_batches(_in_parts(_lines(body)), text, 0)
-    elif kind == JSON and not in_lines(body):
-        batches = json_batches(_in_parts(elements(body, text.file)), text, 0)
-    else:
-        batches = json_batches(_in_parts(_lines(body)), text, 0)
-    found, refused = [], 0
-    for batch in batches:
-        found.append(batch)
-        refused += len(batch.refused)
-        if refused > MOST_REFUSED:
-            # What is kept of rubbish is many times its size.
-            raise InputError(
-                f"more than {MOST_REFUSED} rows of the body are none; one of them: {batch.refused[-1]}\n"
-                f"    allowed: {MOST_REFUSED} in a body\n    next: check what is sent, and its Content-Type"
-            )
-    rows = pa.concat_tables([text.arrow.empty_table(), *(batch.rows for batch in found)])
-    return Batch(rows, 0, sum(batch.read for batch in found), tuple(one for batch in found for one in batch.refused))
-
-
-def _lines(body: bytes) -> Iterator[Line]:
-    return ((number, line + b"\n") for number, line in enumerate(body.split(b"\n"), 1))
-
-
-def _in_parts(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    rest = iter(lines)
-    while part := list(islice(rest, MOST_REFUSED)):
-        yield part
 
 
 class _Refused(Exception):
@@ -255,14 +212,14 @@ class _Requests(BaseHTTPRequestHandler):
     def _posted(self) -> dict[str, Any]:
         body = self._body(self._length())
         asked = self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-        if self.headers.get("Content-Encoding", "identity") != "identity" or asked not in _TYPES:
+        if self.headers.get("Content-Encoding", "identity") != "identity" or asked not in TYPES:
             raise _Refused(
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-                f"a body of the type {asked!r} cannot be read\n    allowed: {', '.join(_TYPES)}; not compressed\n"
+                f"a body of the type {asked!r} cannot be read\n    allowed: {', '.join(TYPES)}; not compressed\n"
                 f"    next: say what it is, as with curl -H 'Content-Type: {LINES}' --data-binary @FILE",
             )
         self._must_have_room()
-        return self.given.take(body, _TYPES[asked], self.guest.peer)
+        return self.given.take(body, TYPES[asked], self.guest.peer)
 
     def _must_have_room(self) -> None:
         if not self.given.source.room.is_set():
