@@ -12,8 +12,8 @@ from pathlib import Path
 import auroral
 from auroral.engine.session import start_session
 
-# As `tests/conftest.py` starts them: an archive is for one sort of garbage collection.
-OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xlog:cds*=off"
+# As `tests/conftest.py` starts them; what Java says while it writes are hundreds of classes that it leaves out.
+OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xlog:cds*=off"
 
 
 def main(archive: Path) -> None:

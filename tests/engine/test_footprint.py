@@ -25,9 +25,9 @@ def test_driver_and_jvm(spark: SparkSession) -> None:
     found = measure()
     assert found.driver_rss is not None and with_it.driver_rss is not None
     assert 90 * MB < with_it.driver_rss - found.driver_rss < 110 * MB
-    # Spark's classes alone are some tens of megabytes, and none of these is a count of kilobytes or pages.
+    # None of these is a count of kilobytes or pages. Classes from the archive of the tests take nothing of the metaspace.
     assert found.jvm_rss is not None and 200 * MB < found.jvm_rss < 10_000 * MB
-    assert found.jvm_metaspace is not None and 40 * MB < found.jvm_metaspace < found.jvm_rss
+    assert found.jvm_metaspace is not None and MB < found.jvm_metaspace < found.jvm_rss
     assert found.jvm_threads is not None and 10 < found.jvm_threads < 1000
 
 
