@@ -69,5 +69,5 @@ $(READY): pyproject.toml requirements.lock
 	@echo "set-up: done; $(BIN)/auroral is ready"
 
 $(CLASSES): $(READY) tools/archive_classes.py
-	@echo "set-up: an archive of Spark's classes, so that each Java of the tests starts in half the time"
+	@echo "set-up: an archive of Spark's classes, so that each Java of the tests starts in about two thirds of the time"
 	@$(BIN)/python tools/archive_classes.py $@

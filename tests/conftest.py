@@ -27,7 +27,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 
 # A Java that lives for seconds, or evaluates thousands of different plans once, spends most of its time compiling itself to
 # its fastest form, and much of the rest loading Spark's classes. For programs that tests start too. Without that form it has
-# room for 48 MB of compiled code, which is full within two minutes: then it throws code away, and compiles it again.
+# room for 48 MB of compiled code, which it seems to fill in minutes: then it throws code away, and compiles it again.
 JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
 CLASSES = Path(sys.prefix) / "spark-classes.jsa"
 ARCHIVE = f' "-XX:SharedArchiveFile={CLASSES}" -Xlog:cds*=off' if CLASSES.exists() else ""

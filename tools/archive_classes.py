@@ -1,4 +1,4 @@
-"""Write an archive of the classes that Spark loads, for the many Javas that the tests start: with it each is up in half the time.
+"""Write an archive of the classes that Spark loads, for the many Javas that the tests start: with it each is up in about two thirds of the time.
 
 Java itself sees whether an archive fits, and does without one that does not.
 """

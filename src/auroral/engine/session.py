@@ -27,7 +27,7 @@ RUNTIME = {
     "spark.sql.variable.substitute": "false",
     # A pass resolves about one step of a statement: the default of 100 is not enough for a long diagram.
     "spark.sql.analyzer.maxIterations": "10000",
-    # Only for names that Spark makes up for columns with a collation, of which we have neither: a fifth of a job's time.
+    # Only for names that Spark makes up for columns with a collation, of which we have neither.
     "spark.sql.runCollationTypeCastsBeforeAliasAssignment.enabled": "false",
     # Plans must not depend on sizes seen at run time, and re-planning costs more than a small job.
     "spark.sql.adaptive.enabled": "false",
