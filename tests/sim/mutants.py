@@ -80,7 +80,7 @@ MUTANTS = {
         "sunion.py",
         "failed = [name for name, port in self.ports.items() if port.failed(self.monitor, now)]",
         "return State.STABLE",
-        5,
+        77,
     ),
     "REC_DONE twice": Mutant(
         "tuples.py",
@@ -89,7 +89,10 @@ MUTANTS = {
         2,
     ),
     "an acknowledgement one too high": Mutant(
-        "replica.py", "return Ack(need, reserve)", "return Ack(need + 1, reserve)", 1
+        "replica.py",
+        "Ack(needs[name], self._reserve(name, reserves))",
+        "Ack(needs[name] + 1, self._reserve(name, reserves))",
+        1,
     ),
     "row 2 of Table 4.3 stays": Mutant(
         "switching.py",
