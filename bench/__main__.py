@@ -11,16 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench import catchup, failures, latency, load, memory, stall, windows, wire
+from bench import catchup, latency, memory, windows, wire
 
 BENCHMARKS: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "latency": (latency.measure, "bucket close to output, against Structured Streaming (default and tuned)"),
     "catchup": (catchup.measure, "five million rows at once, against the plain batch and Structured Streaming"),
     "windows": (windows.measure, "windows of 10 and of 1,000 buckets on the same data"),
     "wire": (wire.measure, "a message or a frame from one process to another over Flight"),
-    "failures": (failures.measure, "an input and a replica that fail, in a deployment of real processes"),
-    "load": (load.measure, "the highest rate that a deployment holds (about fifteen minutes)"),
-    "stall": (stall.measure, "an input that falls silent, against Structured Streaming"),
     "memory": (memory.measure, "resident memory between bucket 5,000 and bucket 10,000 (long)"),
 }
 RESULTS = Path(__file__).parent / "results"
