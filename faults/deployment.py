@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -157,3 +158,8 @@ def heal(fleet: Fleet) -> None:
     for site in SITES:
         if fleet.lives(site):
             fleet.ask(site, "resume")
+
+
+def jvm_of(fleet: Fleet, name: str) -> int:
+    found = subprocess.run(["pgrep", "-P", str(fleet.pid(name)), "java"], capture_output=True, text=True, check=True)
+    return int(found.stdout)

@@ -11,7 +11,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from faults.deployment import SITES, Senders, client, closed, deployed, frontier, right_in_the_end, until
+from faults.deployment import SITES, Senders, client, closed, deployed, frontier, jvm_of, right_in_the_end, until
 
 from auroral.node.fleet.eventlog import events_in
 from auroral.node.fleet.processes import Fleet
@@ -125,11 +124,6 @@ def test_spark_is_killed(tmp_path: Path, spark: Any) -> None:
             until("its process has ended", lambda name=name: not fleet.lives(name))
         time.sleep(5)
         right_in_the_end(fleet, spark, senders)
-
-
-def jvm_of(fleet: Fleet, name: str) -> int:
-    found = subprocess.run(["pgrep", "-P", str(fleet.pid(name)), "java"], capture_output=True, text=True, check=True)
-    return int(found.stdout)
 
 
 def test_everything_is_killed_at_once_again_and_again(tmp_path: Path, spark: Any) -> None:

@@ -4,56 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from faults.deployment import jvm_of
 
 from auroral.node.fleet.control import alive
 from auroral.node.fleet.eventlog import events_in
-from auroral.node.fleet.preparing import prepare
-from auroral.node.fleet.processes import Fleet
-from auroral.node.verify import verify_folder
-from fleet.deployments import Feeds, client, closed, frontier, until, watch
+from fleet.deployments import Feeds, client, frontier, goes_on, right_in_the_end, running, until
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
-@contextmanager
-def running(folder: Path, spark: str) -> Iterator[Fleet]:
-    fleet = Fleet(prepare(folder, watch().check(), spark=spark, bound=12.0))
-    try:
-        yield fleet.up(lambda _: None)
-    finally:
-        fleet.down(lambda _: None)
-
-
-def jvm_of(fleet: Fleet, name: str) -> int:
-    found = subprocess.run(["pgrep", "-P", str(fleet.pid(name)), "java"], capture_output=True, text=True, check=False)
-    (pid,) = found.stdout.split()
-    return int(pid)
-
-
-def goes_on(fleet: Fleet) -> None:
-    before = until(lambda: frontier(fleet))
-    until(lambda: frontier(fleet) > before + 4)
-
-
-def right_in_the_end(fleet: Fleet, spark: Any) -> None:
-    last = closed(fleet)
-    until(lambda: frontier(fleet) >= last)
-    pids = [fleet.pid(name) for name in fleet.deployed.processes]
-    fleet.down(lambda _: None)
-    assert not any(map(alive, pids)), "a process was left behind"
-    report = verify_folder(spark, fleet.deployed.folder)
-    assert report.ok, report.text
-
-
 def test_a_spark_for_each_node_through_a_kill_and_a_cut(tmp_path: Path, spark: Any) -> None:
-    with running(tmp_path / "live", "own") as fleet:
+    with running(tmp_path / "live", spark="own", bound=12.0) as fleet:
         assert fleet.deployed.processes == ("catalog", "east", "west", "na", "nb", "client")
         jvms = {name: jvm_of(fleet, name) for name in ("na", "nb")}
         with closing(Feeds(fleet)):

@@ -57,7 +57,7 @@ _PORTS = (22, 25, 53, 80, 123, 443, 993)
 INTRODUCTION = """\
 Three sites (oslo, bern, lima) -> query merge, on nodes mergea and mergeb -> query watch, on watcha and watchb -> alerts
 A host scans ports, and is to be found within X = 5 s, also while lima is cut off (10 s to 25 s) and while node watcha
-is dead (35 s to 45 s). Starting one Spark and eight processes ..."""
+is dead (35 s to 45 s). Starting one Spark and nine processes ..."""
 
 
 def deploy(folder: Path, master: str = "local[2]") -> Deployed:

@@ -7,13 +7,20 @@ import random
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import auroral
 from auroral.model.builder import DiagramBuilder
 from auroral.model.deployment import endpoint
+from auroral.node.fleet.control import alive
+from auroral.node.fleet.deployed import Deployed
+from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet
+from auroral.node.storeddiagram import load_diagram
+from auroral.node.verify import verify_folder
 
 PATIENT = 90.0
 """Seconds that anything is waited for, on a machine that has other things to do."""
@@ -95,3 +102,40 @@ def all_is_stable(fleet: Fleet) -> None:
     """All that is closed by now."""
     last = closed(fleet)
     until(lambda: frontier(fleet) >= last)
+
+
+@contextmanager
+def running(folder: Path, **how: Any) -> Iterator[Fleet]:
+    """As `prepare` takes it. At the end also nodes end that came since."""
+    prepare(folder, watch().check(), **how)
+    try:
+        yield fleet_in(folder).up(lambda _: None)
+    finally:
+        fleet_in(folder).down(lambda _: None)
+
+
+def fleet_in(folder: Path) -> Fleet:
+    """With the nodes that came since."""
+    return Fleet(Deployed.look(folder, load_diagram(folder)))
+
+
+def members(folder: Path) -> list[str]:
+    """The replicas of the only query, as the catalog has them."""
+    found: list[str] = (fleet_in(folder).status()["catalog"] or {}).get("members", {}).get("n", [])
+    return found
+
+
+def goes_on(fleet: Fleet, buckets: int = 4) -> None:
+    before = until(lambda: frontier(fleet))
+    until(lambda: frontier(fleet) > before + buckets)
+
+
+def right_in_the_end(fleet: Fleet, spark: Any) -> None:
+    """Nothing is lost, nobody is left behind, and the output is that of a batch run."""
+    all_is_stable(fleet)
+    assert client(fleet)["streams"]["sums"].get("missed", 0) == 0
+    pids = [fleet.pid(name) for name in fleet.deployed.processes]
+    fleet.down(lambda _: None)
+    assert not any(map(alive, pids)), "a process was left behind"
+    report = verify_folder(spark, fleet.deployed.folder)
+    assert report.ok, report.text

@@ -10,39 +10,15 @@ from typing import Any
 import pytest
 
 from auroral.cli import main
-from auroral.node.fleet.deployed import Deployed
-from auroral.node.fleet.preparing import prepare
-from auroral.node.fleet.processes import Fleet
-from auroral.node.verify import verify_folder
-from fleet.deployments import Feeds, all_is_stable, client, frontier, until, watch
+from fleet.deployments import Feeds, fleet_in, frontier, goes_on, members, right_in_the_end, running, until
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "live"
-    fleet = Fleet(prepare(folder, watch().check()))
-    try:
-        fleet.up(lambda _: None)
-        yield folder
-    finally:
-        fleet_in(folder).down(lambda _: None)
-
-
-def fleet_in(folder: Path) -> Fleet:
-    """With the nodes that came since."""
-    return Fleet(Deployed.look(folder, watch().check()))
-
-
-def members(folder: Path) -> list[str]:
-    found: list[str] = (fleet_in(folder).status()["catalog"] or {}).get("members", {}).get("n", [])
-    return found
-
-
-def goes_on(folder: Path) -> None:
-    before = frontier(fleet_in(folder))
-    until(lambda: frontier(fleet_in(folder)) > before + 4)
+    with running(tmp_path / "live"):
+        yield tmp_path / "live"
 
 
 def test_a_query_moves_to_new_nodes(folder: Path, spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,24 +39,20 @@ def test_a_query_moves_to_new_nodes(folder: Path, spark: Any, capsys: pytest.Cap
         # To a node that is new.
         assert main(["move", "n", "nc", "--from", "na", *where]) == 0
         assert members(folder) == ["n@nc", "n@nb"]
-        goes_on(folder)
+        goes_on(fleet_in(folder))
         # The one that is left has nothing any more, and what it kept is gone; it can be used again.
         until(lambda: (fleet_in(folder).status()["na"] or {}).get("outputs") == {})
         until(lambda: not list((folder / "nodes" / "na").iterdir()))
         # All who moved live on what the others give: the one that stayed is killed.
         fleet_in(folder).kill("nb")
-        goes_on(folder)
+        goes_on(fleet_in(folder))
         # It does not come back: the only one that does not run is the one that is left.
         assert main(["move", "n", "na", *where]) == 0
         assert members(folder) == ["n@nc", "n@na"]
-        goes_on(folder)
+        goes_on(fleet_in(folder))
         assert main(["catalog", *where]) == 0
         told = capsys.readouterr().out
         assert "move begins  n: n@na, n@nb to n@nc, n@nb" in told and "move ends  n: n@nc, n@na" in told
     fleet = fleet_in(folder)
     fleet.up(lambda _: None)
-    all_is_stable(fleet)
-    assert client(fleet)["streams"]["sums"].get("missed", 0) == 0
-    fleet.down(lambda _: None)
-    report = verify_folder(spark, folder)
-    assert report.ok, report.text
+    right_in_the_end(fleet, spark)
