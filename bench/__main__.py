@@ -11,13 +11,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench import catchup, latency, memory, windows, wire
+from bench import catchup, failures, latency, load, memory, overhead, stall, windows, wire
 
 BENCHMARKS: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "latency": (latency.measure, "bucket close to output, against Structured Streaming (default and tuned)"),
     "catchup": (catchup.measure, "five million rows at once, against the plain batch and Structured Streaming"),
     "windows": (windows.measure, "windows of 10 and of 1,000 buckets on the same data"),
     "wire": (wire.measure, "a message or a frame from one process to another over Flight"),
+    "failures": (
+        failures.measure,
+        "a silent input and a killed replica at real processes: delays, corrections, failover",
+    ),
+    "load": (load.measure, "the highest rate that two queries with two replicas each hold (long)"),
+    "overhead": (overhead.measure, "a replica that catches up: the share of its time that it is in the engine"),
+    "stall": (stall.measure, "a silent input, beside Structured Streaming"),
     "memory": (memory.measure, "resident memory between bucket 5,000 and bucket 10,000 (long)"),
 }
 RESULTS = Path(__file__).parent / "results"

@@ -64,7 +64,12 @@ def test_what_is_shown_is_what_is_run(tmp_path: Path) -> None:
         checked = random_case(seed).checked
         engine = Engine(MagicMock(), checked, tmp_path)
         batch = compile_program(checked, batch=True, many_bins=many_bins)
-        for form, program in {"small": engine.small, "large": engine.large, "batch": batch}.items():
+        for form, program in {
+            "small": engine.small,
+            "middle": engine.middle,
+            "large": engine.large,
+            "batch": batch,
+        }.items():
             page = sql_page(checked, form)
             for step in program.steps:
                 assert all(readable(str(cte)) in page.text for cte in (*step.ctes, *step.behind))

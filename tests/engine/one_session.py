@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import auroral
+from auroral.engine.evaluate import Limits
 from auroral.engine.lanes import Lanes
 from auroral.engine.session import PARTITIONS, start_session
 from auroral.model.aggregates import aggregate_function
@@ -86,7 +87,7 @@ def outcomes(spark: SparkSession, folder: Path) -> dict[str, dict[str, Any]]:
     found = {
         "small": small.result(),
         "swapped": swapped.result(),
-        "large": by_buckets(spark, checked, SOURCES, [0, UNTIL], folder / "large", small_limit=0),
+        "large": by_buckets(spark, checked, SOURCES, [0, UNTIL], folder / "large", limits=Limits(0, 0)),
         "batch": by_batch(spark, checked, SOURCES, UNTIL, folder / "batch"),
     }
     assert spark.conf.getAll == before, "settings for jobs were left behind"

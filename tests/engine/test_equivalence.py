@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from auroral.engine.compile import compile_program
+from auroral.engine.evaluate import Limits
 from auroral.engine.judging import sql_expressions
 from auroral.engine.relations import SliceEdge
 from auroral.engine.session import lane
@@ -86,13 +87,13 @@ def test_they_agree_on_new_cases(
 @pytest.mark.usefixtures("generated_code")
 def test_they_agree_where_spark_generates_code(partitioned: dict[int, Any], tmp_path: Path, seed: int) -> None:
     """Small jobs never do."""
-    assert_agree(partitioned, tmp_path, random_case(seed), Random(-seed), {"large": 0}, RANGES)
+    assert_agree(partitioned, tmp_path, random_case(seed), Random(-seed), {"large": Limits(0, 0)}, RANGES)
 
 
 def assert_agree_on_all_paths(
     partitioned: dict[int, Any], folder: Path, case: Case, random: Random, ranges: dict[str, int]
 ) -> None:
-    limits = {"small": 10_000, "large": 0, "mixed": random.choice([4, 12])}
+    limits = {"small": Limits(), "large": Limits(0, 0), "mixed": random.choice([Limits(4, 12), Limits(2, 30)])}
     assert_agree(partitioned, folder, case, random, limits, ranges)
 
 
@@ -101,16 +102,16 @@ def assert_agree(
     folder: Path,
     case: Case,
     random: Random,
-    limits: dict[str, int],
+    limits: dict[str, Limits],
     ranges: dict[str, int],
 ) -> None:
-    """Of the reference, the batch run, and a run in ranges for each of the limits up to which jobs are small."""
+    """Of the reference, the batch run, and a run in ranges for each of the limits up to which jobs are small and middling."""
     expected = by_reference(case.without_sql, case.sources, case.until, case.functions)
     whole = by_batch(partitioned[random.choice([1, 7])], case.checked, case.sources, case.until, folder / "batch")
     assert_same(expected, whole, case.loose())
-    for name, limit in limits.items():
+    for name, chosen in limits.items():
         spark, cuts = partitioned[random.choice([1, 7])], case.cuts(random, ranges[name])
-        found = by_buckets(spark, case.checked, case.sources, cuts, folder / name, small_limit=limit)
+        found = by_buckets(spark, case.checked, case.sources, cuts, folder / name, limits=chosen)
         # Between evaluations on Spark nothing is loose.
         assert_same(whole, found)
 

@@ -7,7 +7,7 @@ import pytest
 
 import auroral
 from auroral.engine.edgelog import STABLE, Segment, parquet_segment
-from auroral.engine.evaluate import Engine
+from auroral.engine.evaluate import Engine, Limits
 from engine.evaluators import by_reference, shown, source_table
 from engine.running import rows
 
@@ -16,14 +16,14 @@ pytestmark = pytest.mark.spark
 GIVEN = rows(*((i, i, i % 3) for i in range(40)))
 
 
-@pytest.mark.parametrize("limit", [10_000, 0], ids=["small", "large"])
+@pytest.mark.parametrize("limits", [Limits(), Limits(0), Limits(0, 0)], ids=["small", "middle", "large"])
 @pytest.mark.parametrize("kind", ["table", "files"])
-def test_a_row_counts_in_its_own_range_alone(spark, tmp_path, kind, limit):
+def test_a_row_counts_in_its_own_range_alone(spark, tmp_path, kind, limits):
     d = auroral.diagram("d", bucket="10us")
     given = d.input("in", "t long, k long", stime="t", unit="us")
     given.filter("some", "k > 0").output()
     checked = d.check()
-    engine = Engine(spark, checked, tmp_path / "log", small_limit=limit)
+    engine = Engine(spark, checked, tmp_path / "log", limits=limits)
     table, path = source_table(engine.source("in"), GIVEN), tmp_path / "given.parquet"
     if kind == "table":
         engine.offer("in", Segment(0, 40, STABLE, table.num_rows, table))

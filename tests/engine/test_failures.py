@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from auroral.engine.edgelog import STABLE, DamagedSegment, Segment
-from auroral.engine.evaluate import Engine
+from auroral.engine.evaluate import Engine, Limits
 from auroral.engine.failures import UserCodeFailed, explained, guarded, marked
 from auroral.model.aggregates import aggregate_function
 from auroral.model.boxes.aggregate import Aggregate
@@ -92,13 +92,13 @@ class TestUserCode:
         inverse = make_function("inverse", lambda v: None if v is None else 1 // v, "int", "int")
         return self.checked(Box("mine", spec, ("s",), ("o",)), Functions().plus(inverse))
 
-    @pytest.mark.parametrize("limit", [10_000, 0])
-    def test_a_function_that_throws_is_named_with_box_value_and_range(self, spark, tmp_path, limit):
+    @pytest.mark.parametrize("limits", [Limits(), Limits(0), Limits(0, 0)])
+    def test_a_function_that_throws_is_named_with_box_value_and_range(self, spark, tmp_path, limits):
         checked = self.throwing(Map((("w", "inverse(v)"),)))
         with pytest.raises(
             UserCodeFailed, match=r"box 'mine': function 'inverse' of \(0,\) failed: ZeroDivision.*\[0, 20\)"
         ):
-            by_buckets(spark, checked, {"s": GIVEN}, [0, 20], tmp_path, small_limit=limit)
+            by_buckets(spark, checked, {"s": GIVEN}, [0, 20], tmp_path, limits=limits)
 
     def test_so_it_is_in_the_batch(self, spark, tmp_path):
         checked = self.throwing(Filter(("inverse(v) > 0",)))

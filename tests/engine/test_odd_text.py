@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import auroral
+from auroral.engine.evaluate import Limits
 from auroral.model.boxes.drop import RandomDrop
 from auroral.model.errors import DiagramError, Place
 from engine.evaluators import assert_same, by_batch, by_buckets, by_reference
@@ -36,7 +37,7 @@ def test_odd_texts_are_texts(spark, tmp_path):
     expected = by_reference(checked, given, UNTIL)
     assert len(expected.outputs["hit:hi"]) == len(ODD)
     assert_same(expected, by_buckets(spark, checked, given, [0, 10, 20], tmp_path / "small"))
-    assert_same(expected, by_buckets(spark, checked, given, [0, 10, 20], tmp_path / "large", small_limit=0))
+    assert_same(expected, by_buckets(spark, checked, given, [0, 10, 20], tmp_path / "large", limits=Limits(0, 0)))
     assert_same(expected, by_batch(spark, checked, given, UNTIL, tmp_path / "batch"))
 
 
@@ -54,7 +55,7 @@ def test_texts_and_names_that_look_like_relations(spark, tmp_path):
     assert [row[1] for row in expected.outputs["texts"]] == ["copied FROM `ts` by hand, it's\u2028so"] * 3
     assert expected.outputs["named"] == [(13, 3)]
     assert_same(expected, by_buckets(spark, checked, sources, [0, 20], tmp_path / "small"))
-    assert_same(expected, by_buckets(spark, checked, sources, [0, 20], tmp_path / "large", small_limit=0))
+    assert_same(expected, by_buckets(spark, checked, sources, [0, 20], tmp_path / "large", limits=Limits(0, 0)))
     assert_same(expected, by_batch(spark, checked, sources, UNTIL, tmp_path / "batch"))
 
 

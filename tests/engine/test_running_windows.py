@@ -12,7 +12,7 @@ from hypothesis import given
 
 import auroral as au
 from auroral.engine.edgelog import STABLE, Segment, Tentative
-from auroral.engine.evaluate import Engine
+from auroral.engine.evaluate import Engine, Limits
 from auroral.engine.running import RunningWindows
 from auroral.engine.slices import Slicing
 from auroral.model.checking import check
@@ -113,8 +113,8 @@ def test_other_cuts_and_large_jobs_between(spark, tmp_path, went_on):
     rows = random_rows(Random(2), 24, [0.25, -4.0])
     diagram, until = checked(SUMS, window="8s", advance="1s"), 24 * SECOND
     cuts = [second * SECOND for second in (0, 9, 10, 11, 12, 14, 15, 16, 20, 21, 22, 23, 24)]
-    # Ranges of more than four rows are large.
-    found = by_buckets(spark, diagram, {"in": rows}, cuts, tmp_path, small_limit=4)
+    # Ranges of more than eight rows are large.
+    found = by_buckets(spark, diagram, {"in": rows}, cuts, tmp_path, limits=Limits(4, 8))
     assert_same(by_reference(diagram, {"in": rows}, until), found)
     assert went_on[True]
 

@@ -16,7 +16,7 @@ import auroral
 from auroral.edge.client import Boundary, End, Insertion
 from auroral.edge.ledger import Reason
 from auroral.edge.records import DamagedSegment
-from auroral.engine.evaluate import SMALL
+from auroral.engine.evaluate import Limits
 from auroral.node.evaluator import EngineEvaluator
 from auroral.node.handle import App
 from auroral.node.outputlog import DamagedOutput
@@ -82,7 +82,7 @@ def test_a_large_range_is_read_from_the_logs_own_files(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As many rows as the large path is for, by the runner's own choice: Parquet files of the log, and rows beside them."""
-    count, seconds = 3 * SMALL, 12
+    count, seconds = 3 * Limits().middle, 12
     linked: list[Path] = []
     link = EngineEvaluator._linked
 
@@ -117,7 +117,7 @@ def test_a_large_range_is_read_from_the_logs_own_files(
     app = auroral.run(d, folder="run", session=spark, inputs={"s": in_two_tables()}, flush=True)
     app.await_termination(300)
     assert linked and {path.parent.absolute() for path in linked} == {tmp_path / "run/sources/s"}
-    assert app.progress[0].rows_in > SMALL
+    assert app.progress[0].rows_in > Limits().middle
     rows = app.table("windows").to_pylist()
     assert sum(row["n"] for row in rows) == 2 * (count + 30) and max(row["k"] for row in rows) == 8
     inputs = {"s": pa.concat_tables([large, few])}

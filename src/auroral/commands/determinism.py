@@ -20,7 +20,7 @@ from auroral.commands.combining import combine_differences
 from auroral.commands.randomrows import random_rows
 from auroral.engine.arrowrows import as_declared, between, canonical
 from auroral.engine.edgelog import STABLE, Segment, parquet_segment
-from auroral.engine.evaluate import Engine
+from auroral.engine.evaluate import Engine, Limits
 from auroral.model.boxes.apply import Apply
 from auroral.model.checking import Checked, CheckedBox, check
 from auroral.model.diagram import Diagram, Input, Output, Query
@@ -118,7 +118,7 @@ def _evaluate(session: SparkSession, checked: Checked, way: Way, seed: int) -> S
     settings = _many(way.partitions) if many else {}
     try:
         with tempfile.TemporaryDirectory(prefix="auroral-determinism-", ignore_cleanup_errors=True) as folder:
-            engine = Engine(session, checked, Path(folder), -1 if many else ROWS * 100, settings)
+            engine = Engine(session, checked, Path(folder), Limits(-1, -1) if many else Limits(), settings)
             return _rows(engine, way, Random(seed))
     except AuroralError:
         raise

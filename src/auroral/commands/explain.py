@@ -39,6 +39,13 @@ def configure(parser: ArgumentParser) -> None:
         help="the SQL of small jobs, which most buckets of a live run are; without it that of large ones, which is easier to read",
     )
     form.add_argument(
+        "--middle",
+        dest="form",
+        action="store_const",
+        const="middle",
+        help="the SQL of jobs between them, such as those that catch up: as small ones, but windows gather their rows first",
+    )
+    form.add_argument(
         "--batch",
         dest="form",
         action="store_const",

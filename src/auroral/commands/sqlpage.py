@@ -33,13 +33,18 @@ class Form:
 FORMS = {
     "large": Form(
         {"many_bins": False},
-        f"-- The form of large jobs, for buckets of many rows and for catching up; --small shows that of small jobs.\n{_RANGE}",
+        f"-- The form of large jobs, for buckets of many rows and for catching up; --small and --middle show others.\n{_RANGE}",
         "-- each output is written by a statement of its own; what is kept comes out of one more",
     ),
     "small": Form(
         {"many_bins": False, "single": True},
         f"-- The form of small jobs, for buckets of few rows.\n{_RANGE}\n"
         "-- :targets(box) says which windows and larger slices a cell `__c` counts in.",
+        "-- all that was not fetched yet comes out of one job",
+    ),
+    "middle": Form(
+        {"many_bins": False, "single": True, "gathered": True},
+        f"-- The form of middling jobs, which are between small and large ones.\n{_RANGE}",
         "-- all that was not fetched yet comes out of one job",
     ),
     "batch": Form(

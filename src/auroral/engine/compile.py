@@ -84,15 +84,17 @@ def compile_program(
     folds_from: int | None = None,
     counts_from: int | None = None,
     ordered: Iterable[str] = (),
+    gathered: bool = False,
 ) -> Program:
-    """`single` keeps everything in one partition (small jobs); `batch` compiles the oracle: no slices, no stored past.
+    """`single` keeps everything in one partition (small jobs), where windows gather their rows first if `gathered` (middling ones);
+    `batch` compiles the oracle: no slices, no stored past.
 
     An oracle over a part of the input has folds that take up their state at `folds_from` and see rows from there on, and
     ledger counts of rows from `counts_from` on. Without `many_bins`, see `states.box_state`. Outputs in `ordered` have their order
     key behind the stime: their rows can be put in processing order.
     """
     given = frozenset(ordered)
-    return Compiler(checked.runnable(), single, batch, many_bins, folds_from, counts_from, given).program()
+    return Compiler(checked.runnable(), single, batch, many_bins, folds_from, counts_from, given, gathered).program()
 
 
 def needs_order(checked: Checked, ordered: Iterable[str] = ()) -> frozenset[str]:
@@ -123,6 +125,7 @@ class Compiler:
     folds_from: int | None = None
     counts_from: int | None = None
     given_ordered: frozenset[str] = frozenset()
+    gathered: bool = False
     past: dict[str, int] = field(default_factory=dict)
     ordered: set[str] = field(default_factory=set)
     kept: dict[str, Edge] = field(default_factory=dict)

@@ -1,11 +1,12 @@
-"""Evaluating a range of buckets: one Spark job for a small range, a few for a large one."""
+"""Evaluating a range of buckets: one Spark job for a small or middling range, a few for a large one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,14 +29,29 @@ from auroral.model.checking import Checked
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SMALL = 10_000
-"""Rows beyond which a job is large: on all cores, with generated code, outputs in files. Chosen, not measured: see docs."""
+
+class Limits(NamedTuple):
+    """Rows up to which a job is small or middling, with one task and all in memory. A large one is on all cores, with generated code and its
+    outputs in files: that takes seconds until it is warm, where a middling job of 135,000 rows takes 0.6 s. See docs/performance.md."""
+
+    small: int = 10_000
+    middle: int = 200_000
+
 
 SMALL_COUNTED = 160_000
-"""Rows, each as often as it counts in a window or node, beyond which a job is large: those gather rows into cells first."""
+"""Rows, each as often as it counts in a window or node, up to which a job is small: others gather rows into cells first."""
 
 SMALL_TARGETS = 1_024
 """What cells count in is written into the statement of a small job, and must not be long."""
+
+MIDDLE_COUNTED = 2_000_000
+"""Rows, each as often as it counts, beyond which a job is large: with many keys, gathering spares little."""
+
+MIDDLE_REACHING_BACK = 256
+"""Windows that began before the range, beyond which a job is large: others are handed what is stored for each of them by itself."""
+
+MIDDLE_BYTES = 32 << 20
+"""Beyond which a job is large: what others read is in the memory of the JVM more than once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +71,7 @@ class Engine:
     session: SparkSession
     checked: Checked
     folder: Path
-    small_limit: int = SMALL
+    limits: Limits = field(default_factory=Limits)
     large_settings: Mapping[str, str] = field(default_factory=dict)
     ordered: frozenset[str] = frozenset()
     """Outputs that are given in processing order, with their order key."""
@@ -63,6 +79,7 @@ class Engine:
     log: EdgeLog = field(init=False)
     states: StateLog = field(init=False)
     small: Program = field(init=False)
+    middle: Program = field(init=False)
     large: Program = field(init=False)
     _lanes: Lanes = field(init=False)
     _running: RunningWindows = field(init=False, default_factory=RunningWindows)
@@ -78,6 +95,9 @@ class Engine:
 
     def _compile(self) -> None:
         self.small = compile_program(self.checked, single=True, many_bins=self.many_bins, ordered=self.ordered)
+        self.middle = compile_program(
+            self.checked, single=True, many_bins=self.many_bins, ordered=self.ordered, gathered=True
+        )
         self.large = compile_program(self.checked, many_bins=self.many_bins, ordered=self.ordered)
 
     def forget(self) -> None:
@@ -112,64 +132,77 @@ class Engine:
         """out[lo, hi) from the log's best versions; what later ranges need is appended to the log."""
         if lo % self.bucket or hi % self.bucket or lo >= hi:
             raise ValueError(f"[{lo}, {hi}) is not a range of buckets of {self.bucket} us")
-        small = self._is_small(lo, hi)
-        result = self._run(small, lo, hi)
+        program, result = self._run(lo, hi)
         for edge in self.small.kept:
             rows = result.kept[edge.name]
             if isinstance(edge, SliceEdge):
-                rows = self._without_windows(edge, lo, hi, rows, version, small)
+                rows = self._without_windows(edge, lo, hi, rows, version, program.single)
             self._keep(edge, lo, hi, rows, version)
         outputs = {name: _output_segment(lo, hi, version, given) for name, given in result.outputs.items()}
         self._collect(hi)
         return Evaluation(lo, hi, outputs, result.counts)
 
-    def _is_small(self, lo: int, hi: int) -> bool:
-        # Rows of segments as a whole: to cut them at the range's ends only in order to count would cost more than it tells.
-        rows = sum(segment.rows for edge in self.small.sources for segment in self.log.best(edge, lo - edge.past, hi))
-        if rows > self.small_limit:
-            return False
+    def _program(self, lo: int, hi: int) -> Program:
+        # Of segments as a whole: to cut them at the range's ends only in order to count would cost more than it tells.
+        read = [segment for edge in self.small.sources for segment in self.log.best(edge, lo - edge.past, hi)]
+        rows = sum(segment.rows for segment in read)
         slicings = [edge.slicing for edge in self._slices()]
-        return all(
-            rows * s.fan_out(lo, hi) <= SMALL_COUNTED and s.cells(lo, hi) * s.fan_out(lo, hi) <= SMALL_TARGETS
+        if (
+            rows > self.limits.middle
+            or sum(segment.table.nbytes for segment in read if segment.table is not None) > MIDDLE_BYTES
+            or any(rows * s.fan_out(lo, hi) > MIDDLE_COUNTED for s in slicings)
+            or any(s.reaching_back(lo, hi) > MIDDLE_REACHING_BACK for s in slicings)
+        ):
+            return self.large
+        if rows > self.limits.small or any(
+            rows * s.fan_out(lo, hi) > SMALL_COUNTED or s.cells(lo, hi) * s.fan_out(lo, hi) > SMALL_TARGETS
             for s in slicings
-        )
+        ):
+            return self.middle
+        return self.small
 
     def _slices(self) -> list[SliceEdge]:
         return [edge for edge in self.small.kept if isinstance(edge, SliceEdge)]
 
-    def _run(self, small: bool, lo: int, hi: int) -> Result:
-        program = self.small if small else self.large
-        leaves = {kept_name(edge): self._leaf(edge, lo, hi, small) for edge in program.edges}
+    def _run(self, lo: int, hi: int) -> tuple[Program, Result]:
+        program = self._program(lo, hi)
+        leaves = {kept_name(edge): self._leaf(edge, lo, hi, program.single) for edge in program.edges}
         slices = self._slices()
         if not self.many_bins and any(needs_more_bins(e, leaves[kept_name(e)].tables) for e in slices):
-            return self._run_with_many_bins(small, lo, hi)
-        texts = {slot: text for edge in slices for slot, text in slots(edge, lo, hi, small).items()}
+            return self._run_with_many_bins(lo, hi)
+        texts = {s: text for edge in slices for s, text in slots(edge, lo, hi, program is self.small).items()}
         try:
-            rows = sum(leaf.rows for leaf in leaves.values())
-            with self._lanes.small(rows) if small else self._lanes.large() as spark:
-                result = run_program(spark, program, leaves, lo, hi, None if small else self.log.new_path, texts)
+            with self._lane(program, leaves) as spark:
+                result = run_program(
+                    spark, program, leaves, lo, hi, None if program.single else self.log.new_path, texts
+                )
         except Exception as error:
             if self.many_bins or exact.MANY_BINS not in str(error):
                 if failed := explained(error, lo, hi):
                     raise failed from error
                 raise
-            return self._run_with_many_bins(small, lo, hi)
+            return self._run_with_many_bins(lo, hi)
         if not self.many_bins and any(lacks_values(e, result.kept[e.name]) for e in slices):
-            return self._run_with_many_bins(small, lo, hi)
-        return result
+            return self._run_with_many_bins(lo, hi)
+        return program, result
 
-    def _run_with_many_bins(self, small: bool, lo: int, hi: int) -> Result:
+    def _lane(self, program: Program, leaves: Mapping[str, Leaf]) -> AbstractContextManager[SparkSession]:
+        if program is self.small:
+            return self._lanes.small(sum(leaf.rows for leaf in leaves.values()))
+        return self._lanes.middle() if program is self.middle else self._lanes.large()
+
+    def _run_with_many_bins(self, lo: int, hi: int) -> tuple[Program, Result]:
         """A value of unusual magnitude: from here on with the larger plans that take any."""
         self.many_bins = True
         self._compile()
-        return self._run(small, lo, hi)
+        return self._run(lo, hi)
 
-    def _leaf(self, edge: Edge, lo: int, hi: int, small: bool) -> Leaf:
+    def _leaf(self, edge: Edge, lo: int, hi: int, single: bool) -> Leaf:
         """What a job for [lo, hi) reads of an edge."""
         if isinstance(edge, StateEdge):
             return Leaf(edge.columns, [self.states.read(edge, lo)])
         if isinstance(edge, SliceEdge):
-            if small:
+            if single:
                 return Leaf(edge.columns, list(stored_states(self.log, self._running, edge, lo, hi, self.bucket)))
             return Leaf(edge.columns, list(stored_nodes(self.log, edge, lo, hi, self.bucket)))
         since, end = lo - edge.past, hi if edge.name.endswith("@source") else lo
@@ -184,10 +217,10 @@ class Engine:
         return leaf
 
     def _without_windows(
-        self, edge: SliceEdge, lo: int, hi: int, rows: pa.Table, version: Version, small: bool
+        self, edge: SliceEdge, lo: int, hi: int, rows: pa.Table, version: Version, single: bool
     ) -> pa.Table:
-        """The nodes alone. The windows' states, which small jobs give too, are for the next window."""
-        if not small:
+        """The nodes alone. The windows' states, which all but large jobs give too, are for the next window."""
+        if not single:
             self._running.forget(edge)
             return rows
         windows = pc.equal(rows.column("__l"), -1)

@@ -31,9 +31,10 @@ class Lanes:
 
     def small(self, rows: int = 0) -> AbstractContextManager[SparkSession]:
         """For a small job that reads so many rows."""
-        if rows > COMPILED:
-            return self._lane("compiled", {**SMALL_PATH, **COMPILED_EXPRESSIONS})
-        return self._lane("small", SMALL_PATH)
+        return self.middle() if rows > COMPILED else self._lane("small", SMALL_PATH)
+
+    def middle(self) -> AbstractContextManager[SparkSession]:
+        return self._lane("compiled", {**SMALL_PATH, **COMPILED_EXPRESSIONS})
 
     def large(self) -> AbstractContextManager[SparkSession]:
         return self._lane("large", {**LARGE_PATH, **self.large_settings})

@@ -26,12 +26,13 @@ def stored_nodes(log: EdgeLog, edge: SliceEdge, lo: int, hi: int, bucket: int) -
 def stored_states(
     log: EdgeLog, running: RunningWindows, edge: SliceEdge, lo: int, hi: int, bucket: int
 ) -> Iterator[pa.Table]:
-    """What a small job reads: states, each under the targets that it counts in."""
+    """What a small or middling job reads: states, each under the targets that it counts in."""
     slicing = edge.slicing
     first, last = slicing.cell(lo), slicing.cell(hi)
     if not slicing.aligned(bucket):
         begun = _begun(log, edge, lo, first)
-        yield from (moved(begun, target) for target in slicing.targets(first, last).get(first, [(0, first)]))
+        targets = slicing.targets_of(first, first, last) if first < last else [(0, first)]
+        yield from (moved(begun, target) for target in targets)
     successor = running.successor(log, edge, lo, hi)
     yield from successor or ()
     for node, into in slicing.history(first, last, windows=successor is None).items():

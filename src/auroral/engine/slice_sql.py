@@ -86,14 +86,33 @@ def _merged(box: Aggregation, slicing: Slicing) -> str:
 
     Each row is a state, under each target of its cell. Stored nodes come with their targets in place of their own level and
     index; level -1 is a window.
+
+    In the middling form, rows are gathered into cells first, and the statement computes what each cell counts in.
     """
     names = [*box.identity, *box.values]
     items = ["__l", "__i", *names]
-    rows = select([f"inline({targets_slot(box.box)}) AS (__l, __i)", *names], f"(\n{box.row_states(_cell(slicing))}\n)")
+    states, targets = box.row_states(_cell(slicing)), targets_slot(box.box)
+    if box.compiler.gathered:
+        states = select(["__c", *box.identity, *box.state.merge()], f"(\n{states}\n)", _by("__c", box))
+        targets = _targets(box, slicing)
+    rows = select([f"inline({targets}) AS (__l, __i)", *names], f"(\n{states}\n)")
     together = (
         f"SELECT {box.compiler.one_partition}* FROM (\n{rows}\nUNION ALL\n{select(items, box.step('slices@kept'))}\n)"
     )
     return select(["__l", "__i", *box.identity, *box.state.merge()], f"(\n{together}\n)", _by("__l, __i", box))
+
+
+def _targets(box: Aggregation, slicing: Slicing) -> str:
+    """What cell `__c` counts in, as `Slicing.targets_of` has it; a cell that is only begun is stored as it is."""
+    _, hi_cell = cell_slots(box.box)
+    n, d = slicing.length, slicing.step
+    levels = f"filter(sequence(0, {slicing.levels}), l -> ((shiftright(__c, l) + 1) << l) <= {hi_cell})"
+    nodes = f"transform({levels}, l -> named_struct('l', l, 'i', shiftright(__c, l)))"
+    first = f"-({floor_div(f'-(__c - {n - 1})', d)}) * {d}L"
+    last = f"{floor_div(f'least(__c, {hi_cell} - {n})', d)} * {d}L"
+    starts = f"IF({first} <= {last}, sequence({first}, {last}, {d}L), array())"
+    windows = f"transform({starts}, s -> named_struct('l', -1, 'i', s))"
+    return f"IF(__c >= {hi_cell}, array(named_struct('l', 0, 'i', __c)), concat({nodes}, {windows}))"
 
 
 def _results_and_slices(box: Aggregation, typed: TypedStimeAggregate, slicing: Slicing) -> str:

@@ -50,7 +50,11 @@ class Slicing:
 
     def fan_out(self, lo: int, hi: int) -> int:
         """How much a cell of [lo, hi) counts in, at most: windows, and nodes of all levels."""
-        return min(self.cells(lo, hi), self.length) // self.step + self.levels + 2
+        return self.reaching_back(lo, hi) + self.levels + 2
+
+    def reaching_back(self, lo: int, hi: int) -> int:
+        """How many windows that end in [lo, hi) of stime may have begun before it."""
+        return min(self.cells(lo, hi), self.length) // self.step
 
     def stime(self, cell: int) -> int:
         return cell * self.unit + self.phase
@@ -68,19 +72,13 @@ class Slicing:
 
     def targets(self, lo: int, hi: int) -> dict[int, list[tuple[int, int]]]:
         """For each cell of a small range, begun ones included, what it counts in."""
-        windows = list(self.windows(lo, hi))
-        straddling = list(self._straddling(lo, hi))
-        found: dict[int, list[tuple[int, int]]] = {}
-        for cell in range(lo, hi):
-            inside = [(level, cell >> level) for level in range(self.levels + 1)]
-            own = [(level, i) for level, i in inside if i << level >= lo and (i + 1) << level <= hi]
-            into = [(-1, start) for start in windows if start <= cell < start + self.length]
-            found[cell] = [
-                *own,
-                *into,
-                *((level, i) for level, i in straddling if i << level <= cell < (i + 1) << level),
-            ]
-        return found
+        return {cell: self.targets_of(cell, lo, hi) for cell in range(lo, hi)}
+
+    def targets_of(self, cell: int, lo: int, hi: int) -> list[tuple[int, int]]:
+        """What a cell of the range counts in: all nodes that hold it, and all windows, that end in the range."""
+        nodes = ((level, cell >> level) for level in range(self.levels + 1))
+        windows = self.windows(max(lo, cell), min(hi, cell + self.length))
+        return [*((level, i) for level, i in nodes if (i + 1) << level <= hi), *((-1, start) for start in windows)]
 
     def successor(self, lo: int, hi: int) -> int | None:
         """The start of the only window that ends in (lo, hi], where it is worth while to go on from the one before."""

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from auroral.engine.arrowrows import canonical
 from auroral.engine.edgelog import STABLE, Segment, parquet_segment
-from auroral.engine.evaluate import SMALL, Engine
+from auroral.engine.evaluate import MIDDLE_BYTES, Engine
 from auroral.model.checking import Checked
 from auroral.model.parquet_layout import stored_layout
 from auroral.node.account import Counts
@@ -59,9 +59,9 @@ class EngineEvaluator:
         self._engine = self._new()
 
     def run(self, lo: int, hi: int, sources: Mapping[str, Source]) -> Evaluated:
-        rows_in = 0
+        rows_in, together = 0, sum(source.rows_between(lo, hi) for source in sources.values())
         for stream, source in sources.items():
-            segment = self._segment(source, lo, hi)
+            segment = self._segment(source, lo, hi, together <= self._engine.limits.middle)
             rows_in += segment.rows
             self._engine.offer(stream, segment)
         evaluation = self._engine.evaluate(lo, hi)
@@ -90,14 +90,13 @@ class EngineEvaluator:
         self._numbers += 1
         return Engine(self._session, self._checked, self._folder / f"edges-{self._numbers}")
 
-    def _segment(self, source: Source, lo: int, hi: int) -> Segment:
-        if source.rows_between(lo, hi) <= SMALL:
-            rows = source.read(lo, hi)
+    def _segment(self, source: Source, lo: int, hi: int, in_memory: bool) -> Segment:
+        if in_memory and (rows := source.read(lo, hi)).nbytes <= MIDDLE_BYTES:
             return Segment(lo, hi, STABLE, rows.num_rows, rows)
         whole = source.whole_files(lo, hi)
         files = [self._linked(part.path) for part in whole]
         rest = source.read_but(lo, hi, whole)
-        if not files and rest.num_rows <= SMALL:
+        if not files and rest.num_rows <= self._engine.limits.small:
             return Segment(lo, hi, STABLE, rest.num_rows, rest)
         if rest.num_rows:
             files.append(self._path())

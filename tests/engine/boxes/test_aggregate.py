@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import pytest
 
+from auroral.engine.evaluate import Limits
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.diagram import Box, Stamp
 from auroral.model.windows import Alignment, FieldWindow, Landmark, Runs, StimeWindow
@@ -169,4 +170,4 @@ def test_a_huge_value_in_a_window_that_closes_much_later(spark, tmp_path):
     each = list(range(0, 81, 10))
     assert_same(expected, by_buckets(spark, checked, given, each, tmp_path / "small"))
     # A large job stores what a small one then reads.
-    assert_same(expected, by_buckets(spark, checked, given, [0, 30, 60, 80], tmp_path / "mixed", small_limit=2))
+    assert_same(expected, by_buckets(spark, checked, given, [0, 30, 60, 80], tmp_path / "mixed", limits=Limits(2, 4)))

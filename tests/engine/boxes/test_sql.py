@@ -11,7 +11,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.logger import PySparkLogger
 
-from auroral.engine.evaluate import Engine
+from auroral.engine.evaluate import Engine, Limits
 from auroral.engine.judging import judge
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.join import Join, JoinBuffer, JoinKind
@@ -61,7 +61,7 @@ def outcome(spark, tmp_path_factory):
     checked = checked_diagram({"ts": FIELDS}, boxes)
     folder = tmp_path_factory.mktemp("sql")
     found = by_buckets(spark, checked, {"ts": GIVEN}, [0, 10, 20], folder / "small")
-    assert_same(found, by_buckets(spark, checked, {"ts": GIVEN}, [0, 20], folder / "large", small_limit=0))
+    assert_same(found, by_buckets(spark, checked, {"ts": GIVEN}, [0, 20], folder / "large", limits=Limits(0, 0)))
     assert_same(found, by_batch(spark, checked, {"ts": GIVEN}, 20, folder / "batch"))
     return found
 

@@ -27,7 +27,7 @@ from auroral.dpc.values import Content, Snapshot
 from auroral.engine.arrowrows import arrow_schema, canonical
 from auroral.engine.compile import needs_order
 from auroral.engine.edgelog import STABLE, Segment
-from auroral.engine.evaluate import Engine
+from auroral.engine.evaluate import Engine, Limits
 from auroral.engine.evaluate import Evaluation as EngineEvaluation
 from auroral.engine.session import cancel_job_group, set_job_group
 from auroral.engine.sqltext import SEQ, STIME
@@ -105,6 +105,8 @@ class Evaluation:
         self._version, self._versions = version, {0: version(0)}
         self.left_out: Counter[tuple[str, str]] = Counter()
         """Rows that boxes left out of stable buckets in this life, by box and reason."""
+        self.spent = {False: 0.0, True: 0.0}
+        """Seconds in which the engine was evaluating stable and tentative buckets."""
         self._session, self._ordered, self._folder = session, ordered, folder.absolute()
         self._lines: dict[bool, dict[tuple[int, tuple[str, ...]], _Line]] = {False: {}, True: {}}
         """By version and outputs."""
@@ -127,22 +129,26 @@ class Evaluation:
 
     def warm_up(self, within: float = WARM_WITHIN) -> None:
         """Evaluates buckets without rows, until they take no longer than they usually do or it took so many seconds: so that the first ones
-        with rows do not either."""
+        with rows do not either, nor those of many buckets when one is behind."""
         specs = self.specs()
         folds = [stream for stream, spec in specs.items() if spec.folds]
         began = time.monotonic()
         for tentative in (False, True):
             states = {stream: Snapshot(0, None) for stream in folds}
             took, bucket = math.inf, 0
-            while took > WARM and (bucket == 0 or time.monotonic() - began < within):
+            while took > WARM and (bucket < 2 or time.monotonic() - began < within):
+                for line in self._lines[tentative].values():
+                    # The second one is a middling job: those are other statements, and compiled.
+                    line.engine.limits = Limits(small=-1) if bucket == 1 else Limits()
                 empty = {stream: {b: Content(0, 0) for b in range(bucket + 1)} for stream in self.fragment().inputs}
                 before = time.monotonic()
                 found = self.run(Evaluate(0, tuple(specs), bucket, bucket + 1, empty, tentative, 0, states))
-                took, bucket = time.monotonic() - before, bucket + 1
+                took, bucket = math.inf if bucket < 2 else time.monotonic() - before, bucket + 1
                 states = {stream: Snapshot(bucket, state) for stream, state in found.states.items()}
             for line in self._lines[tentative].values():
-                line.end = -1
+                line.end, line.engine.limits = -1, Limits()
         self.left_out.clear()
+        self.spent = dict.fromkeys(self.spent, 0.0)
 
     def run(self, asked: Evaluate) -> Evaluated:
         if asked.job in self._cancelled:
@@ -183,7 +189,9 @@ class Evaluation:
         at = asked.begin if snapshot is None else snapshot.bucket
         if not (line.goes_on(asked.view, at, horizons) and line.has(snapshot)):
             at = self._begin(line, horizons, snapshot, at, asked.view)
+        began = time.monotonic()
         found = self._evaluate(line, at, asked.end, asked.view)
+        self.spent[asked.tentative] += time.monotonic() - began
         if not asked.tentative:
             self.left_out.update(found.counts)
         line.forget(horizons)

@@ -128,6 +128,10 @@ class NodeProcess(Process):
 
     def status(self) -> dict[str, Any]:
         found: dict[str, Any] = {"kind": "node", "outputs": {}, "left_out": {}}
+        spent = [evaluation.spent for evaluation in self.evaluations.values()]
+        found["seconds_in_jobs"] = {
+            lane: sum(one[lane == "tentative"] for one in spent) for lane in ("stable", "tentative")
+        }
         for name, core in self.host.cores.items():
             assert isinstance(core, Replica)
             for stream, offer in core.offers(self.clock.now()).items():
