@@ -51,6 +51,17 @@ def test_followed_through_renaming_maps_only() -> None:
     assert stamps(box("map", computed, ["a"], ["x"], "first"), WINDOW)[0] == Stamp()
 
 
+def test_several_windows_on_one_field_of_an_input_ask_for_one_thing() -> None:
+    first = box("aggregate", AGGREGATE, ["a"], ["x"], "first")
+    second = box("aggregate", {**AGGREGATE, "window-size": "20"}, ["a"], ["y"], "second")
+    with_itself = box("join", JOIN, ["a", "a"], ["z"], "with_itself")
+    for body in ((first, second), (first, with_itself), (with_itself,)):
+        loaded = load(*body)
+        assert loaded.diagram.inputs[0].stamp == SECONDS
+        assert loaded.warnings == ()
+        assert check(loaded.diagram).blockers == ()
+
+
 def test_through_a_union_to_all_inputs() -> None:
     assert stamps(box("union", {}, ["a", "b"], ["x"], "first"), WINDOW) == [SECONDS, SECONDS]
 
