@@ -20,7 +20,7 @@ from auroral.model.boxes.aggregate_typed import (
 from auroral.model.boxes.base import BoxClass, BoxFacts, Report, TypedBox, expect_ports
 from auroral.model.boxes.later import FIELD_WINDOWS, TUPLE_WINDOWS, WINDOW_TIMEOUTS, NotStime, later
 from auroral.model.boxes.stateless import schema_of
-from auroral.model.boxes.window_sizes import LARGEST, check_sizes
+from auroral.model.boxes.window_sizes import LARGEST, check_sizes, step
 from auroral.model.schema import Field
 from auroral.model.stream import ClockField, StreamType
 from auroral.model.types import LONG, TIMESTAMP, FieldType, Kind
@@ -164,7 +164,8 @@ class Aggregate:
             )
             return None
         clock = stream.clocks[0]
-        window = FieldWindow(clock.name, size / clock.unit, advance / clock.unit, Alignment.FIRST)
+        length = step(clock, stream)
+        window = FieldWindow(clock.name, size / length, advance / length, Alignment.FIRST)
         return self._on_field(window, stream, functions, report)
 
     def _on_field(
@@ -181,12 +182,13 @@ class Aggregate:
             if clock is not None:
                 return later(WINDOW_TIMEOUTS, (output,))
             return later(FIELD_WINDOWS, (output,), NotStime(0, window.field))
-        size, advance = (round(value * clock.unit) for value in (window.size, window.advance))
+        length = step(clock, stream)
+        size, advance = (round(value * length) for value in (window.size, window.advance))
         if not 1 <= advance <= size < LARGEST:
             report.add(
                 f"window-size {window.size} and advance {window.advance} on {window.field!r}",
                 allowed="at least a microsecond, and sizes that fit 64 bits",
-                next_step=f"sizes are in units of {window.field!r}, of {clock.unit} us each: mend them",
+                next_step=f"sizes on {window.field!r} are in steps of {length} us: mend them",
             )
             return None
         if field_type.is_integer and (size % clock.unit or advance % clock.unit):

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from auroral.model.boxes.base import BoxFacts, Report, TypedBox, expect_ports
 from auroral.model.boxes.later import FIELD_WINDOWS, TUPLE_WINDOWS, NotStime, later
+from auroral.model.boxes.window_sizes import step
 from auroral.model.stream import StreamType
 
 
@@ -114,10 +115,10 @@ class WindowDrop:
         clock = stream.clock(self.field) if self.field else None
         if self.field and clock is None:
             return later(FIELD_WINDOWS, (stream,), NotStime(0, self.field))
-        unit = clock.unit if clock else 1
+        length = step(clock, stream) if clock else 1
         # Infinity and NaN, which XML numbers may be, have no integer.
         finite = math.isfinite(self.size) and math.isfinite(self.advance)
-        size, advance = (round(value * unit) if finite else 0 for value in (self.size, self.advance))
+        size, advance = (round(value * length) if finite else 0 for value in (self.size, self.advance))
         if not 0 < advance <= size:
             report.add(
                 f"window-size is {self.size} and window-slide {self.advance}",

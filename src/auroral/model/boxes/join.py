@@ -11,6 +11,7 @@ from typing import ClassVar
 from auroral.model.boxes.base import BoxClass, BoxFacts, Report, Source, TypedBox, expect_ports
 from auroral.model.boxes.later import FIELD_JOINS, JOIN_TIMEOUTS, TUPLE_JOINS, NotStime, TypedLater, later
 from auroral.model.boxes.stateless import schema_of
+from auroral.model.boxes.window_sizes import step
 from auroral.model.expression import Scope, Typed
 from auroral.model.stream import StreamType
 
@@ -120,7 +121,7 @@ class Join:
             )
             return None
         clock = inputs[side].clock(buffer.field) if buffer.field is not None else None
-        return round(buffer.size * (clock.unit if clock is not None else 1))
+        return round(buffer.size * (step(clock, inputs[side]) if clock is not None else 1))
 
     def _not_yet(self, inputs: Sequence[StreamType], output: StreamType) -> TypedLater | None:
         if self.left.tuples or self.right.tuples:

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from auroral.model.boxes.base import Report
-from auroral.model.duration import spell
+from auroral.model.duration import UNITS, spell
+from auroral.model.stream import ClockField, StreamType
+from auroral.model.types import Kind
 from auroral.model.windows import EventTimeWindow, Landmark, LatePolicy, Runs, Window
 
 LARGEST = 2**62
 """Sizes stay below this: sums of a stime and a few sizes fit 64 bits."""
+
+
+def step(clock: ClockField, stream: StreamType) -> int:
+    """Microseconds in one step of a size that is written for a window or a buffer on this field.
+
+    An integer's are what it counts. A timestamp is kept in microseconds, but a size beside it counts seconds: a window of 10
+    is as long whichever of the two types a file declares.
+    """
+    return UNITS["s"] if stream.schema[clock.name].kind is Kind.TIMESTAMP else clock.unit
 
 
 def check_sizes(window: Window, report: Report) -> None:
