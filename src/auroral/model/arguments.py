@@ -31,7 +31,7 @@ def user_place(element: str) -> Place:
     return Place(frame.f_code.co_filename, frame.f_lineno, element)
 
 
-def refuse(what: str, place: Place, allowed: str | None = None, next_step: str | None = None) -> Never:
+def refuse(what: str, place: Place, allowed: str, next_step: str) -> Never:
     raise DiagramError([Problem(what, place, allowed, next_step)])
 
 
@@ -121,7 +121,7 @@ def fields(what: str, given: object, place: Place) -> tuple[str, ...]:
         f"{what}={given!r} is not a list of field names",
         place,
         allowed="a list of strings",
-        next_step=f"write {what}=[{given!r}]" if isinstance(given, str) else None,
+        next_step=f"write {what}=[{given!r}]" if isinstance(given, str) else f'write for example {what}=["host"]',
     )
 
 

@@ -202,7 +202,9 @@ class Aggregate:
         clocks = (ClockField(start.field.name, clock.unit, clock.offset + size - 1),)
         if window.slack:
             report.warn(
-                "slack is not needed on stime windows: the boundary closes them, late rows are the source's affair"
+                "slack is not needed on stime windows: the boundary closes them, late rows are the source's affair",
+                allowed="slack, which does nothing here",
+                next_step="leave it out; how long a source waits for late rows is said by --delay",
             )
         if window.alignment is Alignment.INDEPENDENT:
             return self._stime_windows(stream, functions, start, clocks, size, advance, clock.offset % advance, report)

@@ -89,11 +89,11 @@ class Report:
     warnings: list[Problem] = field(default_factory=list)
     missing: list[Problem] = field(default_factory=list)
 
-    def add(self, what: str, allowed: str | None = None, next_step: str | None = None) -> None:
+    def add(self, what: str, allowed: str, next_step: str) -> None:
         self.problems.append(Problem(what, self.place, allowed, next_step))
 
-    def warn(self, what: str, next_step: str | None = None) -> None:
-        self.warnings.append(Problem(what, self.place, None, next_step))
+    def warn(self, what: str, allowed: str, next_step: str) -> None:
+        self.warnings.append(Problem(what, self.place, allowed, next_step))
 
     def scope(self, stream: StreamType) -> Scope:
         """The names for expressions of a box with one input."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from auroral.model.boxes.base import BoxClass, BoxFacts, Report, Source, TypedBox, error_stream, expect_ports
@@ -151,8 +151,7 @@ def schema_of(fields: Iterable[tuple[str, FieldType]], report: Report) -> Schema
     try:
         return Schema(tuple(Field(name, t) for name, t in fields))
     except DiagramError as error:
-        for problem in error.problems:
-            report.add(problem.what, problem.allowed, problem.next_step)
+        report.problems += [replace(problem, place=report.place) for problem in error.problems]
         return None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from auroral.model.errors import Problem, nearest, unknown_name
 from auroral.model.expression import operators
 from auroral.model.expression.builtins import BUILTINS, CONVERSIONS, Builtin
@@ -66,7 +68,7 @@ class _Resolver:
         self.problems: list[tuple[int, Problem]] = []
         self.missing: list[tuple[int, Problem]] = []
 
-    def report(self, node: Node, what: str, allowed: str | None = None, next_step: str | None = None) -> None:
+    def report(self, node: Node, what: str, allowed: str, next_step: str) -> None:
         self.problems.append((node.at, Problem(what, allowed=allowed, next_step=next_step)))
 
     def visit(self, node: Node) -> _Found:
@@ -218,8 +220,9 @@ class _Resolver:
         elif builtin is None and user is None:
             names = sorted([*BUILTINS, *self._functions])
             problem = unknown_name("function", node.name, names)
-            own = "register your own with auroral's register_function"
-            self.report(node, problem.what, problem.allowed, problem.next_step if nearest(node.name, names) else own)
+            if nearest(node.name, names) is None:
+                problem = replace(problem, next_step="register your own with auroral's register_function")
+            self.problems.append((node.at, problem))
         known = [arg for arg in args if arg is not None]
         if len(known) < len(args):
             return None

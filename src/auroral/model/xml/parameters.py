@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from auroral.model.errors import DiagramError, nearest
 from auroral.model.expression import parse
@@ -102,13 +102,11 @@ class Parameters:
     def _is_numbered(given: str, names: Sequence[str]) -> bool:
         return base(given) != given and f"{base(given)}.N" in names
 
-    def _error(self, element: Element, what: str, allowed: str | None = None, next_step: str | None = None) -> None:
+    def _error(self, element: Element, what: str, allowed: str, next_step: str) -> None:
         self.failed = True
         self.notes.error(element, what, allowed, next_step)
 
-    def fail(
-        self, what: str, allowed: str | None = None, next_step: str | None = None, *, at: str | None = None
-    ) -> None:
+    def fail(self, what: str, allowed: str, next_step: str, *, at: str | None = None) -> None:
         """Something is wrong with the box; `at` names the parameter that shows it."""
         self._error(self.given.get(at or "", self.owner), what, allowed, next_step)
 
@@ -187,9 +185,10 @@ class Parameters:
             if value is not None:
                 read(value)
         except DiagramError as error:
+            self.failed = True
+            place = self.notes.place(self.given[name])
             for problem in error.problems:
-                what = f"parameter {name!r}: {problem.what}"
-                self._error(self.given[name], what, problem.allowed, problem.next_step)
+                self.notes.add(replace(problem, what=f"parameter {name!r}: {problem.what}", place=place))
         return value
 
     def expressions(self, name: str, read: Callable[[str], object] = parse) -> tuple[str, ...]:
