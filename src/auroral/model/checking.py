@@ -17,7 +17,7 @@ from auroral.model.ordering import ordered
 from auroral.model.schema import Schema
 from auroral.model.stream import CONTROL, ClockField, StreamType
 from auroral.model.types import LONG, Kind
-from auroral.model.unjudged import passes_rows_on, syntax_problems
+from auroral.model.unjudged import passes_rows_on, problems_apart_from_types
 from auroral.model.window_samples import CheckedBox, with_window_samples
 
 __all__ = ["Checked", "CheckedBox", "check"]
@@ -185,8 +185,9 @@ class _Checking:
 
     def _box(self, box: Box) -> CheckedBox | None:
         place = placed(box.place, f"box {box.name!r}")
-        if any(stream in self.unknown or stream not in self.streams for stream in box.inputs):
-            self.problems += syntax_problems(box.spec, place)
+        known = [None if stream in self.unknown else self.streams.get(stream) for stream in box.inputs]
+        if None in known:
+            self.problems += problems_apart_from_types(box.spec, known, place)
             self.unknown.update(box.outputs)
             return None
         # A bucket of no length is a problem already; boxes are judged all the same.

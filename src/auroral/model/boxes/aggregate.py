@@ -92,7 +92,11 @@ class Aggregate:
         typed = [typed_aggregate(name, text, scope, report) for name, text in self.functions]
         functions = tuple(t for t in typed if t is not None)
         check_sizes(self.window, report)
+        if isinstance(self.window, FieldWindow | EventTimeWindow):
+            report.field(self.window.field, stream)
         if report.problems or report.missing:
+            # Of a result whose types are not known, the names can still be judged.
+            schema_of(((name, LONG) for name in self._names()), report)
             return None
         if isinstance(self.window, FieldWindow):
             return self._on_field(self.window, stream, functions, report)
@@ -171,8 +175,6 @@ class Aggregate:
     def _on_field(
         self, window: FieldWindow, stream: StreamType, functions: tuple[TypedAggregate, ...], report: Report
     ) -> TypedBox | None:
-        if not report.field(window.field, stream):
-            return None
         clock, field_type = stream.clock(window.field), stream.schema[window.field]
         if clock is None or window.timeout is not None:
             field = WindowStart(Field(self.start or window.field, field_type), 1, 0)
@@ -257,8 +259,6 @@ class Aggregate:
         start: WindowStart | None,
         report: Report,
     ) -> TypedBox | None:
-        if not report.field(window.field, stream):
-            return None
         if stream.schema[window.field].kind is not Kind.TIMESTAMP:
             report.add(
                 f"the event time {window.field!r} is a {stream.schema[window.field]}",
@@ -281,6 +281,10 @@ class Aggregate:
             start=start,
             window=window,
         )
+
+    def _names(self) -> list[str]:
+        start = self.start or (self.window.field if isinstance(self.window, FieldWindow) else None)
+        return [*self.group_by, *([start] if start is not None else []), *(name for name, _ in self.functions)]
 
     def _group_types(self, stream: StreamType) -> tuple[FieldType, ...]:
         return tuple(stream.schema[name] for name in self.group_by)

@@ -104,13 +104,13 @@ class WindowDrop:
     )
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
-        if not expect_ports(report, "window_drop", inputs, outputs, 1, 1) or not _rate_is_fine(self.rate, report):
+        if not expect_ports(report, "window_drop", inputs, outputs, 1, 1):
             return None
-        stream = inputs[0]
+        stream, rated = inputs[0], _rate_is_fine(self.rate, report)
         if self.tuples:
-            return later(TUPLE_WINDOWS, (stream,))
+            return later(TUPLE_WINDOWS, (stream,)) if rated else None
         known = [report.field(name, stream) for name in (*self.group_by, *([self.field] if self.field else []))]
-        if not all(known):
+        if not (rated and all(known)):
             return None
         clock = stream.clock(self.field) if self.field else None
         if self.field and clock is None:

@@ -14,6 +14,7 @@ from auroral.model.boxes.stateless import schema_of
 from auroral.model.boxes.window_sizes import step
 from auroral.model.expression import Scope, Typed
 from auroral.model.stream import StreamType
+from auroral.model.types import BOOL
 
 
 class JoinKind(StrEnum):
@@ -89,7 +90,7 @@ class Join:
         written = self.columns or _concatenation(left, right)
         typed = [(name, report.expression(source, scope, f"field {name!r}")) for name, source in written]
         columns = tuple((name, t) for name, t in typed if t is not None)
-        schema = schema_of(((name, t.type) for name, t in columns), report)
+        schema = schema_of(((name, BOOL if t is None else t.type) for name, t in typed), report)
         left_size, right_size = sizes
         if predicate is None or len(columns) < len(typed) or schema is None or left_size is None or right_size is None:
             return None

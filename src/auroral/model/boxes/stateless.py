@@ -124,10 +124,10 @@ class Map:
         scope = report.scope(stream)
         typed = [(name, report.expression(source, scope, f"field {name!r}")) for name, source in self.columns]
         columns = tuple((name, t) for name, t in typed if t is not None)
-        if len(columns) < len(typed):
+        schema = schema_of(((name, INT if t is None else t.type) for name, t in typed), report)
+        if len(columns) < len(typed) or schema is None:
             return None
-        schema = schema_of(((name, t.type) for name, t in columns), report)
-        if schema is None or not report.rejects(self.on_error, (t for _, t in columns), stream, side):
+        if not report.rejects(self.on_error, (t for _, t in columns), stream, side):
             return None
         clocks = []
         for name, t in columns:
@@ -147,7 +147,10 @@ class Map:
 
 
 def schema_of(fields: Iterable[tuple[str, FieldType]], report: Report) -> Schema | None:
-    """A schema from (name, type) pairs; a repeated or reserved name is reported."""
+    """A schema from (name, type) pairs; a repeated or reserved name is reported.
+
+    Where an expression is wrong its field has any type, so that the names are judged all the same.
+    """
     try:
         return Schema(tuple(Field(name, t) for name, t in fields))
     except DiagramError as error:
@@ -157,7 +160,7 @@ def schema_of(fields: Iterable[tuple[str, FieldType]], report: Report) -> Schema
 
 def merged(inputs: Sequence[StreamType], report: Report, what: str) -> StreamType | None:
     """The type of a union: same field names in order, types widened to a common one."""
-    first = inputs[0].schema
+    first, before = inputs[0].schema, len(report.problems)
     fields = list(first.fields)
     for number, stream in enumerate(inputs[1:], 1):
         if stream.schema.names != first.names:
@@ -166,7 +169,7 @@ def merged(inputs: Sequence[StreamType], report: Report, what: str) -> StreamTyp
                 allowed="inputs of one schema",
                 next_step="put a map before it that gives the same fields in the same order",
             )
-            return None
+            continue
         for position, other in enumerate(stream.schema.fields):
             common = common_type(fields[position].type, other.type)
             if common is None:
@@ -176,8 +179,10 @@ def merged(inputs: Sequence[StreamType], report: Report, what: str) -> StreamTyp
                     allowed="inputs of one schema; numbers widen by themselves",
                     next_step="put a map before it that converts the field",
                 )
-                return None
-            fields[position] = Field(other.name, common)
+            else:
+                fields[position] = Field(other.name, common)
+    if len(report.problems) > before:
+        return None
     clocks = tuple(clock for clock in inputs[0].clocks if all(clock in stream.clocks for stream in inputs))
     order: tuple[FieldType, ...] = (INT, *(t for stream in inputs for t in stream.order))
     return StreamType(Schema(tuple(fields)), clocks, order)
