@@ -11,6 +11,7 @@ from auroral.model.boxes.later import NotYet, TypedLater, later
 from auroral.model.diagram import Box, Diagram, Input, Output
 from auroral.model.errors import DiagramError, Problem, unknown_name
 from auroral.model.expression import Functions, default_functions, impure_functions
+from auroral.model.kept import unknown_kept_fields
 from auroral.model.lost_time import lost_time
 from auroral.model.naming import name_problems, placed, produced
 from auroral.model.ordering import ordered
@@ -103,6 +104,7 @@ class _Checking:
             self._output(output, seen)
             seen.add(output.stream)
         self._unread()
+        self.warnings += unknown_kept_fields(self.diagram, self.streams)
         if self.diagram.bucket <= 0:
             self.problems.append(
                 Problem(
