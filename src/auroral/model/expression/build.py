@@ -57,8 +57,9 @@ class BuildTree(Transformer[Token, Any]):
         return Literal(_at(token), int(digits))
 
     def floating(self, token: Token) -> Node:
-        single = token[-1] in "fF"
-        value = float(token.rstrip("fFdD"))
+        digits = token.rstrip("fFdD")
+        suffix, value = token[len(digits) :].lower(), float(digits)
+        single = suffix == "f"
         if single:
             value = nearest_single(value)
         if math.isinf(value):
@@ -66,7 +67,7 @@ class BuildTree(Transformer[Token, Any]):
             raise Refused(
                 _at(token), f"the number is too large for a {kind}", f"up to {largest}", "write a smaller one"
             )
-        return Literal(_at(token), value, single)
+        return Literal(_at(token), value, suffix)
 
     def string(self, token: Token) -> Node:
         return Literal(_at(token), _unquoted(token))

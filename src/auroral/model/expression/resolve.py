@@ -8,7 +8,7 @@ from auroral.model.errors import Problem, nearest, unknown_name
 from auroral.model.expression import operators
 from auroral.model.expression.builtins import BUILTINS, CONVERSIONS, Builtin
 from auroral.model.expression.functions import Function, Functions, default_functions
-from auroral.model.expression.implied import NULL, BareNull, converted, padded, pair_types
+from auroral.model.expression.implied import NULL, BareNull, Found, beside_singles, converted, padded, pair_types
 from auroral.model.expression.problems import ExpressionError, NotRegistered, point, users_wrote
 from auroral.model.expression.scope import Scope
 from auroral.model.expression.sqlnames import judged
@@ -59,9 +59,6 @@ def resolve(expr: Expr | SqlExpression, scope: Scope, functions: Functions | Non
     return root
 
 
-_Found = Typed | BareNull | None  # None: wrong, and reported
-
-
 class _Resolver:
     def __init__(self, scope: Scope, functions: Functions):
         self._scope, self._functions = scope, functions
@@ -71,7 +68,7 @@ class _Resolver:
     def report(self, node: Node, what: str, allowed: str, next_step: str) -> None:
         self.problems.append((node.at, Problem(what, allowed=allowed, next_step=next_step)))
 
-    def visit(self, node: Node) -> _Found:
+    def visit(self, node: Node) -> Found:
         match node:
             case Literal():
                 return self._literal(node)
@@ -92,17 +89,18 @@ class _Resolver:
             case Unary():
                 return self._unary(node)
             case Binary():
-                return self._binary(node, self.visit(node.left), self.visit(node.right))
+                sides = (self.visit(node.left), self.visit(node.right))
+                return self._binary(node, *beside_singles((node.left, node.right), sides))
             case If():
-                found_parts = (self.visit(node.condition), self.visit(node.then), self.visit(node.otherwise))
-                return self._choice(node, *found_parts)
+                condition, branches = self.visit(node.condition), (self.visit(node.then), self.visit(node.otherwise))
+                return self._choice(node, condition, *beside_singles((node.then, node.otherwise), branches))
             case Call():
-                args: list[_Found] = []
+                args: list[Found] = []
                 for arg in node.args:
                     args.append(self.visit(arg))
-                return self._call(node, args)
+                return self._call(node, beside_singles(node.args, args) if node.name in ("min", "max") else args)
 
-    def _literal(self, node: Literal) -> _Found:
+    def _literal(self, node: Literal) -> Found:
         match node.value:
             case None:
                 return NULL
@@ -111,17 +109,17 @@ class _Resolver:
             case int():
                 return self._integer(node, node.value)
             case float():
-                return Constant(SINGLE if node.single else DOUBLE, node.value)
+                return Constant(SINGLE if node.suffix == "f" else DOUBLE, node.value)
             case str():
                 return Constant(string(max(1, len(node.value))), node.value)
 
-    def _integer(self, node: Node, value: int) -> _Found:
+    def _integer(self, node: Node, value: int) -> Found:
         if not -(2**63) <= value < 2**63:
             self.report(node, "the integer is too large for a long", f"up to {2**63 - 1}", "write it as a float")
             return None
         return Constant(INT if -(2**31) <= value < 2**31 else LONG, value)
 
-    def _unary(self, node: Unary) -> _Found:
+    def _unary(self, node: Unary) -> Found:
         literal = node.operand
         if node.op == "-" and isinstance(literal, Literal) and type(literal.value) is int:
             # The smallest long has no positive counterpart, so the sign belongs to the number.
@@ -153,7 +151,7 @@ class _Resolver:
         operand = converted(operand, operators.promoted(operand.type))
         return operand if node.op == "+" else Prefix(operand.type, "-", operand)
 
-    def _binary(self, node: Binary, left: _Found, right: _Found) -> _Found:
+    def _binary(self, node: Binary, left: Found, right: Found) -> Found:
         if left is None or right is None:
             return None
         if isinstance(left, BareNull) and isinstance(right, BareNull):
@@ -186,7 +184,7 @@ class _Resolver:
             step = "comparisons bind tighter than and/or, and != looser than =: use parentheses"
         self.report(node, what, allowed="two values of types that the operator is for", next_step=step)
 
-    def _choice(self, node: If, condition: _Found, then: _Found, otherwise: _Found) -> _Found:
+    def _choice(self, node: If, condition: Found, then: Found, otherwise: Found) -> Found:
         if isinstance(condition, BareNull):
             condition = Constant(BOOL, None)
         if condition is not None and condition.type.kind is not Kind.BOOL:
@@ -213,7 +211,7 @@ class _Resolver:
             return None
         return Choice(common, condition, converted(then, common), converted(otherwise, common))
 
-    def _call(self, node: Call, args: list[_Found]) -> _Found:
+    def _call(self, node: Call, args: list[Found]) -> Found:
         builtin, user = BUILTINS.get(node.name), self._functions.get(node.name)
         if builtin is None and user is None and users_wrote(node.name):
             self.missing.append((node.at, _not_built_in(node.name)))
@@ -230,7 +228,7 @@ class _Resolver:
             return self._builtin(node, builtin, known)
         return self._user(node, user, known) if user is not None else None
 
-    def _builtin(self, node: Call, builtin: Builtin, args: list[Typed | BareNull]) -> _Found:
+    def _builtin(self, node: Call, builtin: Builtin, args: list[Typed | BareNull]) -> Found:
         given = [None if isinstance(arg, BareNull) else arg.type for arg in args]
         signature = builtin.rule(given)
         if isinstance(signature, str):
@@ -244,7 +242,7 @@ class _Resolver:
             result = padded(ready[0], ready[1], result)
         return Invoke(result, builtin.name, ready)
 
-    def _user(self, node: Call, user: Function, args: list[Typed | BareNull]) -> _Found:
+    def _user(self, node: Call, user: Function, args: list[Typed | BareNull]) -> Found:
         given = [None if isinstance(arg, BareNull) else arg.type for arg in args]
         fits = len(given) == len(user.args) and all(map(operators.accepts, given, user.args))
         if not fits:
