@@ -317,6 +317,14 @@ def test_declared_schemas_of_outputs():
         assert f"declared as ({differs}) but carries (k string, v int)" in found.what
 
 
+def test_numbers_that_are_declared_as_others_are_told():
+    mean = Box("b", Aggregate((("m", "avg(v)"), ("n", "count()")), StimeWindow(10, 10), ("k",)), ("s",), ("o",))
+    declared = Output("o", schema=schema("k string(9), m int, n long"), place=Place("f.xml", 3))
+    (found,) = check(diagram(mean, outputs=(declared,))).warnings
+    assert "declared with the field (m int) and carries (m double)" in found.what
+    assert (found.place.line, "int(m)" in (found.next_step or "")) == (3, True)
+
+
 # What passes
 
 

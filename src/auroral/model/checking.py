@@ -273,6 +273,20 @@ class _Checking:
                     next_step="mend the declaration, or leave it out: the schema follows from the diagram",
                 )
             )
+        elif output.schema is not None:
+            self._other_numbers(output, output.schema, found.schema, place)
+
+    def _other_numbers(self, output: Output, declared: Schema, found: Schema, place: Place) -> None:
+        pairs = zip(declared.fields, found.fields, strict=True)
+        for said, has in ((said, has) for said, has in pairs if said.type.kind is not has.type.kind):
+            self.warnings.append(
+                Problem(
+                    f"output {output.stream!r} is declared with the field ({said}) and carries ({has}): rows have the latter",
+                    place,
+                    allowed="other types of numbers, which change nothing",
+                    next_step=f"declare it as {has.type}, or convert it in a map before, as in {said.type.kind.value}({has.name})",
+                )
+            )
 
 
 def _without_functions(box: Box, report: Report) -> CheckedBox | None:
@@ -283,7 +297,10 @@ def _without_functions(box: Box, report: Report) -> CheckedBox | None:
 
 
 def _declared_fits(declared: Schema, found: Schema) -> bool:
-    """Names must be the same; a declared type may differ in size or width, as Borealis allowed."""
+    """Names must be the same. Strings may differ in size, and numbers in type, which a warning tells.
+
+    Borealis wanted equal types. But its averages and sums of integers are integers, and so files declare them; ours are not.
+    """
     if not declared.fields:
         return not found.fields
     if declared.names != found.names:
