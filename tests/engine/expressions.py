@@ -126,7 +126,7 @@ VECTORS: list[tuple[str, dict[str, Any], Any]] = [
     ("c > k", {"c": True, "k": False}, True),
     ("b < z", {"b": b"\x7f", "z": b"\x80"}, True),
     ("g = g", {"g": -1}, True),
-    ("i = null", {"i": 1}, None),
+    ("i = int(null)", {"i": 1}, None),
     ("i = 1 != c", {"i": 1, "c": True}, False),
     ("not (i = 1)", {"i": 2}, True),
     # logic

@@ -164,6 +164,14 @@ class _Resolver:
                 next_step="convert one, as in int(null)",
             )
             return None
+        if node.op in operators.COMPARISONS and (isinstance(left, BareNull) or isinstance(right, BareNull)):
+            self.report(
+                node,
+                f"{node.op} null never holds: null is neither equal nor unequal to anything",
+                allowed="comparisons of two values",
+                next_step="only Spark SQL finds nulls: in Python, write auroral.sql('x is null', 'bool')",
+            )
+            return None
         left_type, right_type = pair_types(left, right)
         operation = operators.binary(node.op, left_type, right_type)
         if operation is None:
