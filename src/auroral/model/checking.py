@@ -9,7 +9,7 @@ from types import MappingProxyType
 from auroral.model.boxes.base import BoxClass, Report
 from auroral.model.boxes.later import NotYet, TypedLater, later
 from auroral.model.diagram import Box, Diagram, Input, Output
-from auroral.model.errors import DiagramError, Problem, unknown_name
+from auroral.model.errors import DiagramError, Place, Problem, unknown_name
 from auroral.model.expression import Functions, default_functions, impure_functions
 from auroral.model.kept import unknown_kept_fields
 from auroral.model.lost_time import lost_time
