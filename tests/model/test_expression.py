@@ -360,6 +360,8 @@ def test_registering_functions(monkeypatch: pytest.MonkeyPatch) -> None:
             register_function(name, None, args, "int")
     with pytest.raises(DiagramError, match="signature"):
         function("int")
+    with pytest.raises(DiagramError, match="signature"):
+        function(scaled)  # type: ignore[arg-type]  # the decorator without its parentheses
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ class DiagramBuilder:
         self._queries: dict[str, list[Box]] = {}
         self._query = name
 
+    @given.whole_call
     def input(
         self,
         stream: str,
