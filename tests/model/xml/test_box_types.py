@@ -36,6 +36,14 @@ def test_filter() -> None:
     assert "'perhaps'" in problem(box("filter", {"expression.0": "v > 1", "pass-on-false-port": "perhaps"})).what
 
 
+def test_an_optional_parameter_that_is_empty_is_not_there() -> None:
+    assert spec("filter", {"expression.0": "v > 1", "pass-on-false-port": " "}) == Filter(("v > 1",))
+    empty = dict.fromkeys(("slack", "timeout", "group-by", "independent-window-alignment"), "")
+    assert spec("aggregate", {**AGGREGATE, **empty}) == spec("aggregate", AGGREGATE)
+    assert "'window-size' is ''" in problem(box("aggregate", {**AGGREGATE, "window-size": ""})).what
+    assert "'order-on-field' is needed" in problem(box("aggregate", {**AGGREGATE, "order-on-field": ""})).what
+
+
 def test_map() -> None:
     found = spec(
         "map",

@@ -49,6 +49,10 @@ class Parameters:
             self._take(element, changed=False)
         for element in changes:
             self._take(element, changed=True)
+        # Borealis took an empty value of what need not be there for none at all.
+        self.given = {
+            name: e for name, e in self.given.items() if name not in shape.optional or e.attributes["value"].strip()
+        }
         self.values = {name: self._folded(name, element) for name, element in self.given.items()}
         if shape.known:
             self._check_names()
