@@ -214,9 +214,14 @@ def test_field_windows_are_at_least_a_microsecond_and_finite(alignment, size, ad
     assert "window-size" in found.what
 
 
-def test_field_windows_on_integers_are_whole():
-    given = one(Aggregate(COUNT, FieldWindow("sec", 1.5, 1)), stamp=Stamp("sec", 1_000_000))
-    assert "whole numbers" in (problem(given).allowed or "")
+def test_field_windows_on_integers_that_are_not_whole_load_and_do_not_run():
+    window = Box("w", Aggregate(COUNT, FieldWindow("sec", 1.5, 1)), ("s",), ("x",))
+    behind = Box("m", Map((("n", "n + 1"),)), ("x",), ("y",))
+    (blocker,) = check(diagram(window, behind, stamp=Stamp("sec", 1_000_000))).blockers
+    assert "box 'w' does not run yet: windows that are no whole number" in blocker.what
+    assert "round window-size" in (blocker.next_step or "")
+    (wrong,) = problems(diagram(window, replace(behind, spec=Map((("n", "nn"),))), stamp=Stamp("sec", 1_000_000)))
+    assert "'nn'" in wrong.what
 
 
 def test_unions_need_one_schema():

@@ -18,7 +18,7 @@ from auroral.model.boxes.aggregate_typed import (
     WindowStart,
 )
 from auroral.model.boxes.base import BoxClass, BoxFacts, Report, TypedBox, expect_ports
-from auroral.model.boxes.later import FIELD_WINDOWS, TUPLE_WINDOWS, WINDOW_TIMEOUTS, NotStime, later
+from auroral.model.boxes.later import FIELD_WINDOWS, FRACTIONS, TUPLE_WINDOWS, WINDOW_TIMEOUTS, NotStime, later
 from auroral.model.boxes.stateless import schema_of
 from auroral.model.boxes.window_sizes import LARGEST, check_sizes, step
 from auroral.model.schema import Field
@@ -193,14 +193,10 @@ class Aggregate:
                 next_step=f"sizes on {window.field!r} are in steps of {length} us: mend them",
             )
             return None
-        if field_type.is_integer and (size % clock.unit or advance % clock.unit):
-            report.add(
-                f"window-size {window.size} and advance {window.advance} on the {field_type} field {window.field!r}",
-                allowed="whole numbers, since the result names its window by such a value",
-                next_step=f"round them, or have {window.field!r} in a smaller unit",
-            )
-            return None
         start = WindowStart(Field(self.start or window.field, field_type), clock.unit, clock.offset)
+        if field_type.is_integer and (size % clock.unit or advance % clock.unit):
+            output = self._output(stream, functions, start, (), (), report)
+            return None if output is None else later(FRACTIONS, (output,))
         clocks = (ClockField(start.field.name, clock.unit, clock.offset + size - 1),)
         if window.slack:
             report.warn(
