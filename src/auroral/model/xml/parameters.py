@@ -127,7 +127,7 @@ class Parameters:
             return value.strip().lower()
         if base(name) not in EXPRESSIONS:
             return value.strip()
-        folded, kept = fold_expression(value)
+        folded, kept = fold_expression(value, escaped=base(name) != "sql")
         if kept and base(name) in ONCE_LOWERED:
             self.notes.warn(
                 element,
