@@ -217,6 +217,12 @@ VECTORS: list[tuple[str, dict[str, Any], Any]] = [
     ("pow(x, y)", {"x": -10.0, "y": 309.0}, -INF),
     ("pow(x, y)", {"x": 1.0, "y": INF}, NAN),
     ("pow(x, y)", {"x": NAN, "y": 0.0}, 1.0),
+    ("atan2(x, y)", {"x": 1.0, "y": -1.0}, 3 * math.pi / 4),
+    ("atan2(x, y)", {"x": -0.0, "y": -1.0}, math.pi),
+    ("atan2(x, y)", {"x": 0.0, "y": -0.0}, 0.0),
+    ("atan2(x, y)", {"x": -INF, "y": INF}, -math.pi / 4),
+    ("atan2(x, i)", {"x": NAN, "i": 1}, NAN),
+    ("atan2(x, y)", {"x": 1.0}, None),
     ("floor(x)", {"x": -0.5}, -1.0),
     ("floor(x)", {"x": -0.0}, 0.0),
     ("floor(x)", {"x": 1e300}, 1e300),
@@ -228,7 +234,8 @@ VECTORS: list[tuple[str, dict[str, Any], Any]] = [
 ]  # fmt: skip
 
 # Here Java's and C's libraries may differ in the last bit.
-INEXACT = (*TRIGONOMETRIC, "ln", "log", "exp", "pow")
+OF_TWO = ("pow", "atan2")
+INEXACT = (*TRIGONOMETRIC, "ln", "log", "exp", *OF_TWO)
 
 
 def typed_as(text: str) -> Typed:

@@ -215,6 +215,8 @@ def test_result_types(text: str, type: str) -> None:
         ("lef.i", "no name of its own"),
         ("sqr(x)", "did you mean 'sqrt'?"),
         ("LRSecToMin(i)", "register_function"),
+        ("overlap1(x, x)", "register_function"),
+        ("contained2(x)", "register_function"),
         ("not i = 1", r"write not (a = b)"),
         ("s + 1", "string(x) for integers"),
         ("t > '2020-01-01'", "compare timestamps with timestamps"),

@@ -269,7 +269,7 @@ class _Resolver:
 
 def _not_built_in(name: str) -> Problem:
     return Problem(
-        f"the function {name!r} is not built in: users of Borealis wrote it",
+        f"the function {name!r} is not built in: users of Borealis wrote it, or one of its modules has it",
         allowed="built-in functions, and those that are registered",
         next_step=f'register one of that name: auroral.register_function("{name}", f, "int", "int"), in a file for --functions',
     )
