@@ -124,6 +124,7 @@ class Stream(AggregateSteps):
             () if columns is None else given.columns("columns", columns, place),
             given.choice("kind of join", how, JoinKind, place),
             unmatched_when_missing,
+            sides_named=True,
         )
         return self._step(name, spec, place, (other,))
 

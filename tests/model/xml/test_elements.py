@@ -53,10 +53,8 @@ def test_strings_have_sizes() -> None:
 def test_wrong_schemas() -> None:
     found = problem('<schema name="s"><field name="x" type="inte"/></schema>')
     assert "'inte' is not a field type" in found.what
-    assert (
-        "there twice"
-        in problem('<schema name="s"><field name="x" type="int"/><field name="X" type="int"/></schema>').what
-    )
+    twice = '<schema name="s"><field name="x" type="int"/><field name="X" type="int"/></schema>'
+    assert "there twice" in problem(twice, '<input stream="c" schema="S"/>').what
     assert "schema 'row' is there twice" in problem('<schema name="row"/>').what
     unknown = problem('<input stream="c" schema="rwo"/>', box("filter", FILTER, ins=["c"]))
     assert (unknown.what, unknown.next_step, unknown.place.line) == (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
@@ -54,7 +54,11 @@ class TypedJoin(TypedBox):
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """`left` and `right` are buffer sizes; `columns` the output fields, none for all of both sides."""
+    """`left` and `right` are buffer sizes; `columns` the output fields, none for all of both sides.
+
+    Of a name that both sides have, the left one's keeps it, as a box behind it in a Borealis file expects; with `sides_named`, both
+    get their side in front.
+    """
 
     predicate: Source
     left: JoinBuffer
@@ -62,6 +66,7 @@ class Join:
     columns: tuple[tuple[str, Source], ...] = ()
     kind: JoinKind = JoinKind.INNER
     unmatched_when_missing: bool = False
+    sides_named: bool = False
     timeout: float | None = None
     type_name: str = "join"
 
@@ -87,7 +92,7 @@ class Join:
         sizes = [self._size(side, inputs, report) for side in (0, 1)]
         scope = Scope.named(left=left.schema, right=right.schema)
         predicate = report.predicate(self.predicate, scope, "predicate")
-        written = self.columns or _concatenation(left, right)
+        written = self.columns or _concatenation(left, right, self.sides_named)
         typed = [(name, report.expression(source, scope, f"field {name!r}")) for name, source in written]
         columns = tuple((name, t) for name, t in typed if t is not None)
         schema = schema_of(((name, BOOL if t is None else t.type) for name, t in typed), report)
@@ -139,12 +144,23 @@ class Join:
         return (self.kind is not JoinKind.RIGHT, self.kind is not JoinKind.LEFT)
 
 
-def _concatenation(left: StreamType, right: StreamType) -> tuple[tuple[str, str], ...]:
-    """All fields of both sides; a name that both have gets its side in front."""
-    columns = []
-    for side, own, other in (("left", left, right), ("right", right, left)):
-        for name in own.schema.names:
-            columns.append(
-                (f"{side}_{name}" if other.schema.get(name) is not None else name, f'{side}.field("{name}")')
-            )
+def _concatenation(left: StreamType, right: StreamType, sides_named: bool) -> tuple[tuple[str, str], ...]:
+    """All fields of both sides; of a name that both have, the right one gets its side in front, or both do."""
+    shared = {name for name in left.schema.names if right.schema.get(name) is not None}
+    taken = {*left.schema.names, *right.schema.names}
+    columns = [
+        (f"left_{name}" if sides_named and name in shared else name, f'left.field("{name}")')
+        for name in left.schema.names
+    ]
+    for name in right.schema.names:
+        columns.append((_second_name(name, taken) if name in shared else name, f'right.field("{name}")'))
     return tuple(columns)
+
+
+def _second_name(name: str, taken: Container[str]) -> str:
+    """What the right side's field is called where the left side has one of its `name`."""
+    shown = f"right_{name}"
+    while shown in taken:
+        # The left side is the result of a join itself.
+        shown = f"right_{shown}"
+    return shown
