@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.base import BoxSpec, Source
@@ -13,6 +14,7 @@ from auroral.model.errors import DiagramError, Place, Problem, unknown_name
 from auroral.model.expression import parse, parse_aggregate
 from auroral.model.on_error import OnError
 from auroral.model.stream import StreamType
+from auroral.model.written import place_of
 
 
 def passes_rows_on(spec: BoxSpec) -> bool:
@@ -28,7 +30,7 @@ def problems_apart_from_types(spec: BoxSpec, inputs: Sequence[StreamType | None]
     if isinstance(spec, Join):
         for stream, buffer in zip(inputs, (spec.left, spec.right), strict=False):
             if stream is not None and buffer.field is not None and stream.schema.get(buffer.field) is None:
-                yield unknown_name("field", buffer.field, stream.schema.names, place)
+                yield unknown_name("field", buffer.field, stream.schema.names, place_of(buffer.field, place))
     for what, source, read in _sources(spec):
         if not isinstance(source, str):
             continue
@@ -36,7 +38,7 @@ def problems_apart_from_types(spec: BoxSpec, inputs: Sequence[StreamType | None]
             read(source)
         except DiagramError as error:
             for problem in error.problems:
-                yield Problem(f"{what}: {problem.what}", place, problem.allowed, problem.next_step)
+                yield replace(problem, what=f"{what}: {problem.what}", place=place_of(source, place))
 
 
 def _sources(spec: BoxSpec) -> Iterator[tuple[str, Source, Callable[[str], object]]]:

@@ -1,5 +1,7 @@
 """X7: everything wrong with a file is said at once, those parts of it included that only checking finds."""
 
+import pickle
+
 import pytest
 
 from auroral.model.checking import check
@@ -24,7 +26,7 @@ def test_errors_of_reading_and_of_checking_together() -> None:
         box("filter", {"expression.0": "v > 1"}, ins=["nowhere"], outs=["t"], name="five"),
         '<output stream="r"/><output stream="p"/><output stream="z"/>',
     )
-    assert [p.place.line for p in found] == [5, 6, 12, 25, 29]
+    assert [p.place.line for p in found] == [5, 8, 12, 25, 29]
     said = [p.what for p in found]
     assert said[0] == "unknown schema 'rwo'"
     assert "vv" in said[1]
@@ -61,6 +63,32 @@ def test_all_that_is_wrong_with_one_box_is_found() -> None:
         assert len(found) == len(words), found
         for word in words:
             assert any(word in what for what in found), (word, found)
+
+
+def test_each_is_told_at_the_line_of_its_parameter() -> None:
+    wrong = {**AGGREGATE, "aggregate-function.0": "sum(qq)", "order-on-field": "yy", "group-by": "k, zz"}
+    mapped = {"output-field-name.0": "a", "expression.0": "t + 'x'", "output-field-name.1": "b", "expression.1": "ww"}
+    cases = {"expression.0": "v > 1", "expression.1": "v"}
+    joined = {**JOIN, "right-order-on-field": "yy", "out-field.0": "left.uu", "out-field-name.0": "a"}
+    for body, places in (
+        (box("aggregate", wrong), {"'qq'": 12, "'yy'": 11, "'zz'": 13}),
+        (box("map", mapped), {"+ does not work": 8, "'ww'": 10}),
+        (box("filter", cases, outs=["x", "y"]), {"predicate 1 is of type double": 8}),
+        (box("join", joined, ["a", "b"]), {"'yy'": 13, "'uu'": 14}),
+        (box("map", mapped, ["nowhere"]), {"unknown stream": 5}),
+    ):
+        with pytest.raises(DiagramError) as caught:
+            check(load(body).diagram)
+        found = {word: p.place.line for p in caught.value.problems for word in places if word in p.what}
+        assert found == places
+        assert "parameter" in str(caught.value) or "nowhere" in str(caught.value)
+
+
+def test_what_files_say_keeps_its_place_when_it_is_stored() -> None:
+    (found,) = load(box("filter", {"expression.0": "v > 1"})).diagram.boxes
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found
+    assert again.spec.predicates[0].place.line == 7
 
 
 def test_the_known_side_of_a_join_is_judged() -> None:

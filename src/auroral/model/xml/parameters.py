@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from auroral.model.errors import DiagramError, nearest
 from auroral.model.expression import parse
+from auroral.model.written import Written
 from auroral.model.xml.folding import EXPRESSIONS, NAMES, ONCE_LOWERED, fold_expression
 from auroral.model.xml.notes import Notes
 from auroral.model.xml.read import Element
@@ -53,7 +54,7 @@ class Parameters:
         self.given = {
             name: e for name, e in self.given.items() if name not in shape.optional or e.attributes["value"].strip()
         }
-        self.values = {name: self._folded(name, element) for name, element in self.given.items()}
+        self.values = {name: Written(self._folded(name, e), notes.place(e)) for name, e in self.given.items()}
         if shape.known:
             self._check_names()
 
@@ -117,7 +118,7 @@ class Parameters:
     def warn(self, name: str, what: str, next_step: str | None = None) -> None:
         self.notes.warn(self.given.get(name, self.owner), what, next_step=next_step)
 
-    def text(self, name: str) -> str | None:
+    def text(self, name: str) -> Written | None:
         """The value with its case as rule 2 has it; None where the parameter is missing."""
         return self.values.get(name)
 
@@ -180,7 +181,10 @@ class Parameters:
 
     def names(self, name: str) -> tuple[str, ...]:
         """A list of names, with commas between them."""
-        return tuple(part.strip() for part in (self.text(name) or "").split(",") if part.strip())
+        value = self.text(name)
+        if value is None:
+            return ()
+        return tuple(Written(part.strip(), value.place) for part in value.split(",") if part.strip())
 
     def expression(self, name: str, read: Callable[[str], object] = parse) -> str | None:
         """An expression that `read` can read: here, so that an error has the parameter's line."""
