@@ -355,6 +355,18 @@ def test_a_call_that_lacks_something_shows_the_whole_call(net, flows):
     assert found.allowed == "filter(name, predicate, *, otherwise=False, on_error='stop')"
 
 
+def test_lengths_are_told_as_they_were_written(net, flows):
+    flows.aggregate("a", {"n": "count()"}, window="10s", advance="20s")
+    flows.drop_windows("d", 0.5, window="10s", advance="1min")
+    flows.map("m", {})
+    with pytest.raises(au.DiagramError) as caught:
+        net.check()
+    aggregate, drop, slim = caught.value.problems
+    assert aggregate.what == "the advance 20s is larger than the window size 10s"
+    assert drop.what == "windows of size 10s that begin every 1min"
+    assert not any("expression.0" in str(p) for p in (aggregate, drop, slim))
+
+
 def test_a_misspelt_option_suggests_the_nearest(net, flows):
     found = problem(lambda: net.input("i", "t long", late="rejct"))
     assert found.allowed == "move, reject, drop"

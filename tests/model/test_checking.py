@@ -154,8 +154,8 @@ def test_unconnected_and_superfluous_ports(spec, inputs, outputs):
         (Map((("a", "v"), ("a", "k"))), "field 'a' is there twice"),
         (Map((("__a", "v"),)), "field name '__a' is reserved"),
         (Aggregate((), StimeWindow(1, 1)), "needs at least one function"),
-        (Aggregate(COUNT, StimeWindow(0, 1)), "window-size is 0"),
-        (Aggregate(COUNT, StimeWindow(1, 2)), "advance 2 is larger"),
+        (Aggregate(COUNT, StimeWindow(0, 1)), "windows of size 0us that begin every 1us"),
+        (Aggregate(COUNT, StimeWindow(1, 2)), "advance 2us is larger"),
         (Aggregate(COUNT, StimeWindow(1, 1), ("kk",)), "unknown field 'kk'"),
         (Aggregate((("n", "sum(k)"),), StimeWindow(1, 1)), "sum of a string"),
         (Aggregate((("n", "max(raw)"),), StimeWindow(1, 1)), "max of a binary"),
@@ -174,9 +174,9 @@ def test_unconnected_and_superfluous_ports(spec, inputs, outputs):
         (Aggregate(COUNT, EventTimeWindow("ts", 1, 1, 0, correct_for=1)), "late='ledger'"),
         (RandomDrop(1.5), "drop_rate is 1.5"),
         (RandomDrop(math.nan), "drop_rate is nan"),
-        (WindowDrop(0.5, 1, 10, 20), "window-slide 20"),
-        (WindowDrop(0.5, 1, math.inf, 20), "window-size is inf"),
-        (WindowDrop(0.5, 0, 10, 10), "max_batch_size is 0"),
+        (WindowDrop(0.5, 1, 10, 20), "windows of size 10us that begin every 20us"),
+        (WindowDrop(0.5, 1, math.inf, 20), "windows of size inf that begin every 20us"),
+        (WindowDrop(0.5, 0, 10, 10), "0 windows stay or go together"),
         (WindowDrop(0.5, 1, 10, 10, group_by=("kk",)), "unknown field 'kk'"),
         (Delay(-1), "delay-ms is -1"),
         (SUnion(0), "interval is 0"),
@@ -211,7 +211,7 @@ def test_parameters_of_joins_are_checked(join, what):
 )
 def test_field_windows_are_at_least_a_microsecond_and_finite(alignment, size, advance):
     found = problem(one(Aggregate(COUNT, FieldWindow("ts", size, advance, alignment))))
-    assert "window-size" in found.what
+    assert "windows of size" in found.what
 
 
 def test_field_windows_on_integers_that_are_not_whole_load_and_do_not_run():

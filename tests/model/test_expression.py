@@ -228,6 +228,8 @@ def test_result_types(text: str, type: str) -> None:
         ("s = null", "= null never holds"),
         ("null != i", "!= null never holds"),
         ("i < null", "< null never holds"),
+        ("1 < i < 3", "1 < x and x < 3"),
+        ("i = 1 = 2", "1 < x and x < 3"),
         ("-s", "the sign - takes a number"),
         ("-null", "the sign - takes a number, not null"),
         ("string(x)", "spelt differently"),

@@ -188,7 +188,7 @@ class Aggregate:
         size, advance = (round(value * length) for value in (window.size, window.advance))
         if not 1 <= advance <= size < LARGEST:
             report.add(
-                f"window-size {window.size} and advance {window.advance} on {window.field!r}",
+                f"windows of size {window.size:g} that begin every {window.advance:g}, on {window.field!r}",
                 allowed="at least a microsecond, and sizes that fit 64 bits",
                 next_step=f"sizes on {window.field!r} are in steps of {length} us: mend them",
             )

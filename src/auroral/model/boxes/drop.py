@@ -11,6 +11,7 @@ from typing import ClassVar
 from auroral.model.boxes.base import BoxFacts, Report, TypedBox, expect_ports
 from auroral.model.boxes.later import FIELD_WINDOWS, TUPLE_WINDOWS, NotStime, later
 from auroral.model.boxes.window_sizes import step
+from auroral.model.duration import spell
 from auroral.model.stream import StreamType
 
 
@@ -121,14 +122,14 @@ class WindowDrop:
         size, advance = (round(value * length) if finite else 0 for value in (self.size, self.advance))
         if not 0 < advance <= size:
             report.add(
-                f"window-size is {self.size} and window-slide {self.advance}",
-                allowed="0 < window-slide <= window-size",
+                f"windows of size {self._shown(self.size)} that begin every {self._shown(self.advance)}",
+                allowed="both above 0, and the second at most the first",
                 next_step="give both the sizes that the aggregate behind it has",
             )
             return None
         if self.max_batch_size < 1:
             report.add(
-                f"max_batch_size is {self.max_batch_size}",
+                f"{self.max_batch_size} windows stay or go together",
                 allowed="1 or more",
                 next_step="write 1 to judge each window by itself",
             )
@@ -144,6 +145,10 @@ class WindowDrop:
             phase=phase,
             group_by=self.group_by,
         )
+
+    def _shown(self, length: float) -> str:
+        """As its user wrote it: a length of time, or a number in a file."""
+        return spell(int(length)) if isinstance(length, int) and self.field is None else f"{length:g}"
 
 
 def _rate_is_fine(rate: float, report: Report) -> bool:

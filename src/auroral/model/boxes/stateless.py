@@ -55,7 +55,7 @@ class Filter:
             report.add(
                 "a filter needs at least one predicate",
                 allowed="one predicate for each output",
-                next_step="give it expression.0",
+                next_step="give it one, as in v > 1",
             )
             return None
         cases = len(self.predicates) + self.else_port
@@ -117,7 +117,7 @@ class Map:
             report.add(
                 "a map needs at least one output field",
                 allowed="one expression for each output field",
-                next_step="give it expression.0 and output-field-name.0",
+                next_step="give it a field and what it is, as in kb and bytes / 1024",
             )
             return None
         stream = inputs[0]

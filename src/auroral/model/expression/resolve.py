@@ -188,6 +188,8 @@ class _Resolver:
             step = "convert one side: string(x) for integers, double(x) or int(x) for text"
         elif kinds == {Kind.DECIMAL} or (Kind.DECIMAL in kinds and left.is_numeric and right.is_numeric):
             what, step = f"{what}: both together need more than 38 digits", "convert one side with double(x)"
+        elif node.op in operators.COMPARISONS and any(_compares(side) for side in (node.left, node.right)):
+            step = "compare twice: 1 < x < 3 is written 1 < x and x < 3"
         elif node.op in operators.LOGIC or Kind.BOOL in kinds:
             step = "comparisons bind tighter than and/or, and != looser than =: use parentheses"
         self.report(node, what, allowed="two values of types that the operator is for", next_step=step)
@@ -273,6 +275,10 @@ def _not_built_in(name: str) -> Problem:
         allowed="built-in functions, and those that are registered",
         next_step=f'register one of that name: auroral.register_function("{name}", f, "int", "int"), in a file for --functions',
     )
+
+
+def _compares(node: Node) -> bool:
+    return isinstance(node, Binary) and node.op in operators.COMPARISONS
 
 
 def _a(given: FieldType) -> str:
