@@ -142,3 +142,12 @@ def test_an_input_that_nobody_reads_needs_no_rows(stubbed: Call, tmp_path: Path)
     (tmp_path / "idle.csv").write_text("ts,v\n1,1\n")
     both = stubbed("run", "f.py", "--input", given, "--input", "idle=idle.csv", "--folder", "rf2")
     assert both.code == 0 and "left out" not in both.err
+
+
+def test_a_run_of_one_participant_is_not_gone_on_with_as_anothers(stubbed: Call, tmp_path: Path) -> None:
+    file, given = program(tmp_path, BROKEN), rows(tmp_path)
+    stubbed("run", file, "--input", given, "--folder", "rf")
+    other = {'diagram("d"': 'diagram("d", participant="acme"'}
+    refused = stubbed("run", program(tmp_path, MENDED, **other), "--resume", "rf")
+    assert refused.code == 1
+    assert "- input s (" in refused.err and "+ input acme/s (" in refused.err
