@@ -8,14 +8,14 @@ from types import MappingProxyType
 
 from auroral.model.boxes.base import BoxClass, Report
 from auroral.model.boxes.later import NotYet, TypedLater, later
+from auroral.model.declared import against_declared
 from auroral.model.diagram import Box, Diagram, Input, Output
-from auroral.model.errors import DiagramError, Place, Problem, unknown_name
+from auroral.model.errors import DiagramError, Problem, unknown_name
 from auroral.model.expression import Functions, default_functions, impure_functions
 from auroral.model.kept import unknown_kept_fields
 from auroral.model.lost_time import lost_time
 from auroral.model.naming import name_problems, placed, produced
 from auroral.model.ordering import ordered
-from auroral.model.schema import Schema
 from auroral.model.stream import CONTROL, ClockField, StreamType
 from auroral.model.types import LONG, Kind
 from auroral.model.unjudged import passes_rows_on, problems_apart_from_types
@@ -264,29 +264,10 @@ class _Checking:
         found = self.streams.get(output.stream)
         if found is None:
             self.problems.append(unknown_name("stream", output.stream, sorted(self.streams), place))
-        elif output.schema is not None and not _declared_fits(output.schema, found.schema):
-            self.problems.append(
-                Problem(
-                    f"output {output.stream!r} is declared as ({output.schema}) but carries ({found.schema})",
-                    place,
-                    allowed="the fields that the stream carries, with the same names in the same order",
-                    next_step="mend the declaration, or leave it out: the schema follows from the diagram",
-                )
-            )
         elif output.schema is not None:
-            self._other_numbers(output, output.schema, found.schema, place)
-
-    def _other_numbers(self, output: Output, declared: Schema, found: Schema, place: Place) -> None:
-        pairs = zip(declared.fields, found.fields, strict=True)
-        for said, has in ((said, has) for said, has in pairs if said.type.kind is not has.type.kind):
-            self.warnings.append(
-                Problem(
-                    f"output {output.stream!r} is declared with the field ({said}) and carries ({has}): rows have the latter",
-                    place,
-                    allowed="other types of numbers, which change nothing",
-                    next_step=f"declare it as {has.type}, or convert it in a map before, as in {said.type.kind.value}({has.name})",
-                )
-            )
+            wrong, odd = against_declared(output, output.schema, found.schema, place)
+            self.problems += wrong
+            self.warnings += odd
 
 
 def _without_functions(box: Box, report: Report) -> CheckedBox | None:
@@ -294,18 +275,3 @@ def _without_functions(box: Box, report: Report) -> CheckedBox | None:
     if report.problems:
         return None
     return CheckedBox(box, later(NotYet("it calls functions that are not built in", "register them")))
-
-
-def _declared_fits(declared: Schema, found: Schema) -> bool:
-    """Names must be the same. Strings may differ in size, and numbers in type, which a warning tells.
-
-    Borealis wanted equal types. But its averages and sums of integers are integers, and so files declare them; ours are not.
-    """
-    if not declared.fields:
-        return not found.fields
-    if declared.names != found.names:
-        return False
-    return all(
-        a.type.kind is b.type.kind or (a.type.is_numeric and b.type.is_numeric)
-        for a, b in zip(declared.fields, found.fields, strict=True)
-    )
