@@ -22,7 +22,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do \
 		printf '  %-10s %s\n' "$$name" "$$text"; done
 
-demo: $(READY) ## run a small network-monitoring diagram live, and prove its output
+demo: $(READY) ## watch a deployment lose an input and a node, keep answering, and be proved right
 	@$(BIN)/auroral demo $(ARGS)
 
 test: $(READY) $(CLASSES) ## run all tests (needs minutes: many use a real Spark)

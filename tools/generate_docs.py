@@ -35,9 +35,11 @@ def commands() -> str:
         rows = [(_spelling(action), action.help or "") for action in parser._actions if action.dest != "help"]
         table = ["| argument | meaning |", "|---|---|"]
         table += [f"| {spelling} | {meaning.replace('|', chr(92) + '|')} |" for spelling, meaning in rows]
-        example = "\n".join(line.removeprefix("  ") for line in module.EXAMPLE.splitlines())
+        lines = (line.removeprefix("  ") for line in module.EXAMPLE.splitlines())
+        example = "\n".join(f"$ {line}" if line.startswith("auroral") else line for line in lines)
         summary = f"{module.SUMMARY[0].upper()}{module.SUMMARY[1:]}."
-        parts.append("\n".join([f"## auroral {module.NAME}", "", summary, "", *table, "", f"```text\n{example}\n```"]))
+        block = f"```console parsed\n{example}\n```"
+        parts.append("\n".join([f"## auroral {module.NAME}", "", summary, "", *table, "", block]))
     return "\n\n".join(parts) + "\n"
 
 

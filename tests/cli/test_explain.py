@@ -21,6 +21,13 @@ one, two = auroral.diagram("one"), auroral.diagram("two")
 one.input("a", "k string, v double").running("totals", {"total": "sum(v)"}, by=["k"]).output()
 two.input("a", "k string, v double").apply("same", lambda df: df, schema="k string, v double").output()
 """
+PARTICIPANTS = """
+import auroral
+
+acme, globex = (auroral.diagram("flows", participant=name) for name in ("acme", "globex"))
+for one in (acme, globex):
+    one.input("a", "v int").filter("b", "v > 1").output()
+"""
 
 
 def test_parts(auroral: Call) -> None:
@@ -101,3 +108,12 @@ def test_neither_check_nor_explain_loads_spark(process: Call) -> None:
         [sys.executable, "-c", code, "explain", str(EXAMPLES / "netmon.py")], capture_output=True, text=True
     )
     assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_names_of_a_participant_are_told_from_those_of_others(auroral: Call, tmp_path: Path) -> None:
+    (tmp_path / "two.py").write_text(PARTICIPANTS)
+    assert "diagram acme/flows: class map" in auroral("explain", "two.py").out
+    checked = auroral("check", "two.py").out
+    assert "acme/flows" in checked and "globex/flows" in checked
+    named = json.loads(auroral("explain", "--json", "two.py").out)["diagrams"]
+    assert [(one["participant"], one["name"]) for one in named] == [("acme", "flows"), ("globex", "flows")]

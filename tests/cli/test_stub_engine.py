@@ -128,3 +128,26 @@ def test_an_input_that_gave_no_row_ends_loudly(stubbed: Call, tmp_path: Path) ->
     machine = stubbed("run", file, "--input", "s=s.csv", "--folder", "rf2", "--json")
     end: dict[str, Any] = json.loads(machine.out.splitlines()[-1])
     assert machine.code == 1 and end["finished"] and "no row of input" in end["error"]
+
+
+def test_an_input_that_nobody_reads_needs_no_rows(stubbed: Call, tmp_path: Path) -> None:
+    unread = PROGRAM + 'd.input("idle", "ts long, v long", stime="ts", unit="us")\n'
+    (tmp_path / "f.py").write_text(unread.format(body=BROKEN))
+    given = rows(tmp_path)
+    assert stubbed("run", "f.py", "--input", given, "--folder", "rf").code == 1
+    (tmp_path / "f.py").write_text(unread.format(body=MENDED))
+    ended = stubbed("run", "f.py", "--resume", "rf")
+    assert ended.code == 0
+    assert "input 'idle' is left out: no box reads it" in ended.err
+    (tmp_path / "idle.csv").write_text("ts,v\n1,1\n")
+    both = stubbed("run", "f.py", "--input", given, "--input", "idle=idle.csv", "--folder", "rf2")
+    assert both.code == 0 and "left out" not in both.err
+
+
+def test_a_run_of_one_participant_is_not_gone_on_with_as_anothers(stubbed: Call, tmp_path: Path) -> None:
+    file, given = program(tmp_path, BROKEN), rows(tmp_path)
+    stubbed("run", file, "--input", given, "--folder", "rf")
+    other = {'diagram("d"': 'diagram("d", participant="acme"'}
+    refused = stubbed("run", program(tmp_path, MENDED, **other), "--resume", "rf")
+    assert refused.code == 1
+    assert "- input s (" in refused.err and "+ input acme/s (" in refused.err

@@ -4,10 +4,12 @@ The blocks of one page run in order, in one namespace and one temporary folder:
 
 - `python` is executed;
 - `bash` and `console`: lines that begin with `$ auroral` are run and must end with exit code 0;
-- `xml` is read with the project's reader and must be a valid diagram or deployment, `yaml` a valid deployment;
-- `text` and `mermaid` are for reading.
+- of `console parsed` the same lines are parsed only: for what needs other machines, or a second deployment beside the page's own;
+- `xml` is read with the project's reader and must be a valid diagram, deployment or update, `yaml` a valid deployment;
+- `text` and `mermaid` are for reading, and hold no commands of ours.
 
-A block with `file=NAME` after its language is written to that file first, for the blocks below it.
+A block with `file=NAME` after its language is written to that file first, for the blocks below it. Indented blocks are refused: nobody
+would run them.
 """
 
 import re
@@ -20,7 +22,7 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from auroral.cli import main
+from auroral.cli import main, make_parser
 from auroral.model import aggregates
 from auroral.model.expression import functions
 
@@ -30,7 +32,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LANGUAGES = {"python", "bash", "console", "xml", "yaml", "text", "mermaid"}
 READ_ONLY = {"text", "mermaid"}
 # Set-up commands that a page may show and that a test cannot run.
-NOT_RUN = {"make", "git", "cd", "pip", "export"}
+NOT_RUN = {"make", "git", "cd", "pip", "export", "scp", "mkdir", "tar"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,10 @@ class Block:
     @property
     def language(self) -> str:
         return self.info.split()[0] if self.info.split() else ""
+
+    @property
+    def only_parsed(self) -> bool:
+        return "parsed" in self.info.split()
 
     @property
     def file(self) -> str | None:
@@ -70,13 +76,14 @@ def commands_of(block: Block) -> list[list[str]]:
         prompt = line.startswith("$ ")
         if not prompt and block.language == "console":
             continue  # output of the command above
-        words = shlex.split(line.removeprefix("$ "), comments=True)
-        if not words:
-            continue
-        if words[0] == "auroral" and prompt:
-            commands.append(words[1:])
-        elif words[0] not in NOT_RUN:
-            raise AssertionError(f"{block.place}: {line!r} would go untested; write `$ auroral ...`")
+        for part in line.removeprefix("$ ").split(" && "):
+            words = shlex.split(part, comments=True)
+            if not words:
+                continue
+            if words[0] == "auroral" and prompt:
+                commands.append(words[1:])
+            elif words[0] not in NOT_RUN:
+                raise AssertionError(f"{block.place}: {line!r} would go untested; write `$ auroral ...`")
     return commands
 
 
@@ -90,13 +97,19 @@ def run_block(block: Block, namespace: dict[str, object]) -> None:
             exec(compile(source, str(block.page), "exec"), namespace)
         case "bash" | "console":
             for arguments in commands_of(block):
+                if block.only_parsed:
+                    make_parser().parse_args(arguments)
+                    continue
                 assert main(arguments) == 0, f"{block.place}: {shlex.join(['auroral', *arguments])}"
         case "xml":
             from auroral.model.checking import check
             from auroral.model.xml import read_deployment, read_diagram
+            from auroral.model.xml.update import is_update, read_update
 
             if "<deploy" in block.text:
                 read_deployment(block.text, block.place)
+            elif is_update(block.text.encode(), block.place):
+                read_update(block.text.encode(), block.place)
             else:
                 check(read_diagram(block.text, block.place).diagram)
         case "yaml":
@@ -125,8 +138,22 @@ def test_every_block_can_be_run_or_is_for_reading(page: Path) -> None:
     assert unknown == [], f"allowed are {sorted(LANGUAGES)}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_stand_where_they_are_run_or_parsed(page: Path) -> None:
+    indented = [token.content for token in MarkdownIt().parse(page.read_text()) if token.type == "code_block"]
+    assert indented == [], "write a fence with its language"
+    for block in blocks_of(page):
+        if block.language in READ_ONLY and block.file is None:
+            assert not re.search(r"^(\$ )?auroral ", block.text, re.MULTILINE), f"{block.place}: write `console parsed`"
+        elif block.only_parsed:
+            assert commands_of(block), f"{block.place} has no command to parse"
+            run_block(block, {})
+
+
 WITH_SNIPPETS = [
-    page for page in PAGES if any(block.language not in READ_ONLY or block.file for block in blocks_of(page))
+    page
+    for page in PAGES
+    if any(block.file or not (block.language in READ_ONLY or block.only_parsed) for block in blocks_of(page))
 ]
 
 
@@ -172,6 +199,15 @@ class TestTheRunner:
     def test_commands(self) -> None:
         (block,) = self.blocks("```console\n$ make demo\n$ auroral run 'a b.xml' \\\n  --flush  # why\nrows 12\n```\n")
         assert commands_of(block) == [["run", "a b.xml", "--flush"]]
+
+    def test_commands_that_are_only_parsed(self) -> None:
+        right, wrong = self.blocks(
+            "```console parsed\n$ mkdir live && auroral up --folder live\n```\n\n```console parsed\n$ auroral fly\n```\n"
+        )
+        assert commands_of(right) == [["up", "--folder", "live"]]
+        run_block(right, {})
+        with pytest.raises(SystemExit):
+            run_block(wrong, {})
 
     def test_a_command_without_its_prompt_is_refused(self) -> None:
         (block,) = self.blocks("```bash\nauroral demo\n```\n")

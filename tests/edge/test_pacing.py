@@ -31,7 +31,7 @@ def test_input_spec(text: str, spec: InputSpec) -> None:
     assert parse_input_spec(text) == spec
 
 
-@pytest.mark.parametrize("text", ["in.csv", "=in.csv", "s=", "", "s=in.csv@0x"])
+@pytest.mark.parametrize("text", ["in.csv", "=in.csv", "s=", "", "s=in.csv@0x", "s=in.csv@-1", "s=in.csv@-0.5x"])
 def test_wrong_input_spec_says_what_is_allowed(text: str) -> None:
     with pytest.raises(InputSpecError, match=r"(?s)allowed: .*next: "):
         parse_input_spec(text)

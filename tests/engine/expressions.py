@@ -126,7 +126,7 @@ VECTORS: list[tuple[str, dict[str, Any], Any]] = [
     ("c > k", {"c": True, "k": False}, True),
     ("b < z", {"b": b"\x7f", "z": b"\x80"}, True),
     ("g = g", {"g": -1}, True),
-    ("i = null", {"i": 1}, None),
+    ("i = int(null)", {"i": 1}, None),
     ("i = 1 != c", {"i": 1, "c": True}, False),
     ("not (i = 1)", {"i": 2}, True),
     # logic
@@ -166,6 +166,10 @@ VECTORS: list[tuple[str, dict[str, Any], Any]] = [
     ("double(s)", {"s": "0x1p3"}, None),
     ("double(s)", {"s": "12\u0085"}, None),
     ("single(s)", {"s": ".1"}, 0.10000000149011612),
+    ("f = 0.1", {"f": 0.10000000149011612}, True),
+    ("f = 0.1d", {"f": 0.10000000149011612}, False),
+    ("f * 1.1", {"f": 1.5}, 1.6500000953674316),
+    ("f < -0.1", {"f": -0.10000000149011612}, False),
     ("single(x)", {"x": 1e39}, INF),
     ("single(l)", {"l": 2**53 + 2**29 + 1}, 9007200328482816.0),
     ("single(d)", {"d": Decimal("0.10")}, 0.10000000149011612),
@@ -213,6 +217,12 @@ VECTORS: list[tuple[str, dict[str, Any], Any]] = [
     ("pow(x, y)", {"x": -10.0, "y": 309.0}, -INF),
     ("pow(x, y)", {"x": 1.0, "y": INF}, NAN),
     ("pow(x, y)", {"x": NAN, "y": 0.0}, 1.0),
+    ("atan2(x, y)", {"x": 1.0, "y": -1.0}, 3 * math.pi / 4),
+    ("atan2(x, y)", {"x": -0.0, "y": -1.0}, math.pi),
+    ("atan2(x, y)", {"x": 0.0, "y": -0.0}, 0.0),
+    ("atan2(x, y)", {"x": -INF, "y": INF}, -math.pi / 4),
+    ("atan2(x, i)", {"x": NAN, "i": 1}, NAN),
+    ("atan2(x, y)", {"x": 1.0}, None),
     ("floor(x)", {"x": -0.5}, -1.0),
     ("floor(x)", {"x": -0.0}, 0.0),
     ("floor(x)", {"x": 1e300}, 1e300),
@@ -224,7 +234,8 @@ VECTORS: list[tuple[str, dict[str, Any], Any]] = [
 ]  # fmt: skip
 
 # Here Java's and C's libraries may differ in the last bit.
-INEXACT = (*TRIGONOMETRIC, "ln", "log", "exp", "pow")
+OF_TWO = ("pow", "atan2")
+INEXACT = (*TRIGONOMETRIC, "ln", "log", "exp", *OF_TWO)
 
 
 def typed_as(text: str) -> Typed:

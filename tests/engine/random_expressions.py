@@ -10,7 +10,7 @@ from typing import Any
 
 from auroral.model.expression.singles import nearest_single
 from auroral.model.types import FieldType, Kind
-from engine.expressions import FIELDS, INEXACT
+from engine.expressions import FIELDS, INEXACT, OF_TWO
 
 _FLOATS = [
     0.0,
@@ -93,8 +93,8 @@ class Sampler:
         if random.random() < 0.15:
             # Inexact functions stand at the top only: inside, a last bit could decide a comparison.
             if random.random() < 0.3:
-                return f"pow({self.number(2)}, {self.number(2)})"
-            return f"{random.choice(INEXACT[:-1])}({self.number(2)})"
+                return f"{random.choice(OF_TWO)}({self.number(2)}, {self.number(2)})"
+            return f"{random.choice([name for name in INEXACT if name not in OF_TWO])}({self.number(2)})"
         kinds: list[Callable[[int], str]] = [
             self.integer, self.number, self.decimal, self.condition, self.string, self.timestamp
         ]  # fmt: skip

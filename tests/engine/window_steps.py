@@ -23,7 +23,9 @@ def aggregated_on_a_clock(draw: Drawing, name: str) -> Sequence[Stream]:
     """A window on a clock field with an offset: its cells do not fall together with buckets."""
     stream, clock = draw.with_clock()
     size, advance = draw.window()
-    size, advance = max(1, size // clock.unit), max(1, advance // clock.unit)
+    steps = max(1, size // clock.unit), max(1, advance // clock.unit)
+    # On a timestamp, sizes count seconds.
+    size, advance = steps if draw.types(stream)[clock.name].is_integer else (steps[0] / 1e6, steps[1] / 1e6)
     calls = tuple(draw.calls(stream).items())
     window = FieldWindow(clock.name, size, min(advance, size), Alignment.INDEPENDENT)
     by = tuple(n for n in draw.by(stream) if n != clock.name)

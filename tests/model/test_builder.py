@@ -333,12 +333,38 @@ def test_places_are_the_users_lines(net, flows):
         (lambda net, s: s.output("o", availability=3), "availability=3"),
         (lambda net, s: s.output(""), "the output's name is ''"),
         (lambda net, s: au.check("net"), "'net' is not a diagram"),
+        (lambda net, s: s.filter("ms > 3"), "filter: missing a required argument: 'predicate'"),
+        (lambda net, s: s.map("m", host="host"), "map: missing a required argument: 'columns'"),
+        (lambda net, s: s.join("j", s, on="true"), "join: missing a required"),
+        (lambda net, s: s.aggregate("a", {"n": "count()"}, "10s"), "aggregate: too many positional arguments"),
+        (
+            lambda net, s: s.aggregate("a", {"n": "count()"}, window="10s", over="1s"),
+            "unexpected keyword argument 'over'",
+        ),
+        (lambda net, s: net.input("i"), "input: missing a required argument: 'schema'"),
     ],
 )
 def test_mistakes_of_python_are_told_at_once(net, flows, mistake, words):
     found = problem(lambda: mistake(net, flows))
     assert words in found.what
     assert found.place.file == __file__ and found.place.line is not None
+
+
+def test_a_call_that_lacks_something_shows_the_whole_call(net, flows):
+    found = problem(lambda: flows.filter("ms > 3"))
+    assert found.allowed == "filter(name, predicate, *, otherwise=False, on_error='stop')"
+
+
+def test_lengths_are_told_as_they_were_written(net, flows):
+    flows.aggregate("a", {"n": "count()"}, window="10s", advance="20s")
+    flows.drop_windows("d", 0.5, window="10s", advance="1min")
+    flows.map("m", {})
+    with pytest.raises(au.DiagramError) as caught:
+        net.check()
+    aggregate, drop, slim = caught.value.problems
+    assert aggregate.what == "the advance 20s is larger than the window size 10s"
+    assert drop.what == "windows of size 10s that begin every 1min"
+    assert not any("expression.0" in str(p) for p in (aggregate, drop, slim))
 
 
 def test_a_misspelt_option_suggests_the_nearest(net, flows):

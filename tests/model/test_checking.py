@@ -154,8 +154,8 @@ def test_unconnected_and_superfluous_ports(spec, inputs, outputs):
         (Map((("a", "v"), ("a", "k"))), "field 'a' is there twice"),
         (Map((("__a", "v"),)), "field name '__a' is reserved"),
         (Aggregate((), StimeWindow(1, 1)), "needs at least one function"),
-        (Aggregate(COUNT, StimeWindow(0, 1)), "window-size is 0"),
-        (Aggregate(COUNT, StimeWindow(1, 2)), "advance 2 is larger"),
+        (Aggregate(COUNT, StimeWindow(0, 1)), "windows of size 0us that begin every 1us"),
+        (Aggregate(COUNT, StimeWindow(1, 2)), "advance 2us is larger"),
         (Aggregate(COUNT, StimeWindow(1, 1), ("kk",)), "unknown field 'kk'"),
         (Aggregate((("n", "sum(k)"),), StimeWindow(1, 1)), "sum of a string"),
         (Aggregate((("n", "max(raw)"),), StimeWindow(1, 1)), "max of a binary"),
@@ -174,9 +174,9 @@ def test_unconnected_and_superfluous_ports(spec, inputs, outputs):
         (Aggregate(COUNT, EventTimeWindow("ts", 1, 1, 0, correct_for=1)), "late='ledger'"),
         (RandomDrop(1.5), "drop_rate is 1.5"),
         (RandomDrop(math.nan), "drop_rate is nan"),
-        (WindowDrop(0.5, 1, 10, 20), "window-slide 20"),
-        (WindowDrop(0.5, 1, math.inf, 20), "window-size is inf"),
-        (WindowDrop(0.5, 0, 10, 10), "max_batch_size is 0"),
+        (WindowDrop(0.5, 1, 10, 20), "windows of size 10us that begin every 20us"),
+        (WindowDrop(0.5, 1, math.inf, 20), "windows of size inf that begin every 20us"),
+        (WindowDrop(0.5, 0, 10, 10), "0 windows stay or go together"),
         (WindowDrop(0.5, 1, 10, 10, group_by=("kk",)), "unknown field 'kk'"),
         (Delay(-1), "delay-ms is -1"),
         (SUnion(0), "interval is 0"),
@@ -207,16 +207,21 @@ def test_parameters_of_joins_are_checked(join, what):
 
 @pytest.mark.parametrize("alignment", Alignment)
 @pytest.mark.parametrize(
-    ("size", "advance"), [(0.4, 0.4), (1, 0.4), (math.inf, 1), (math.nan, 1), (2, math.nan), (1e300, 1)]
+    ("size", "advance"), [(4e-7, 4e-7), (1, 4e-7), (math.inf, 1), (math.nan, 1), (2, math.nan), (1e300, 1)]
 )
 def test_field_windows_are_at_least_a_microsecond_and_finite(alignment, size, advance):
     found = problem(one(Aggregate(COUNT, FieldWindow("ts", size, advance, alignment))))
-    assert "window-size" in found.what
+    assert "windows of size" in found.what
 
 
-def test_field_windows_on_integers_are_whole():
-    given = one(Aggregate(COUNT, FieldWindow("sec", 1.5, 1)), stamp=Stamp("sec", 1_000_000))
-    assert "whole numbers" in (problem(given).allowed or "")
+def test_field_windows_on_integers_that_are_not_whole_load_and_do_not_run():
+    window = Box("w", Aggregate(COUNT, FieldWindow("sec", 1.5, 1)), ("s",), ("x",))
+    behind = Box("m", Map((("n", "n + 1"),)), ("x",), ("y",))
+    (blocker,) = check(diagram(window, behind, stamp=Stamp("sec", 1_000_000))).blockers
+    assert "box 'w' does not run yet: windows that are no whole number" in blocker.what
+    assert "round window-size" in (blocker.next_step or "")
+    (wrong,) = problems(diagram(window, replace(behind, spec=Map((("n", "nn"),))), stamp=Stamp("sec", 1_000_000)))
+    assert "'nn'" in wrong.what
 
 
 def test_unions_need_one_schema():
@@ -317,6 +322,14 @@ def test_declared_schemas_of_outputs():
         assert f"declared as ({differs}) but carries (k string, v int)" in found.what
 
 
+def test_numbers_that_are_declared_as_others_are_told():
+    mean = Box("b", Aggregate((("m", "avg(v)"), ("n", "count()")), StimeWindow(10, 10), ("k",)), ("s",), ("o",))
+    declared = Output("o", schema=schema("k string(9), m int, n long"), place=Place("f.xml", 3))
+    (found,) = check(diagram(mean, outputs=(declared,))).warnings
+    assert "declared with the field (m int) and carries (m double)" in found.what
+    assert (found.place.line, "int(m)" in (found.next_step or "")) == (3, True)
+
+
 # What passes
 
 
@@ -381,7 +394,7 @@ def test_what_is_wrong_with_a_name_says_what_to_do(name: str):
         (Apply(sorted, schema("v int"), 1), 1, BoxClass.WINDOW, DEFAULT_BUCKET),
         (Apply(sorted, schema("v int"), 2 * DEFAULT_BUCKET), 1, BoxClass.WINDOW, 2 * DEFAULT_BUCKET),
         (Aggregate(COUNT, StimeWindow(10, 5)), 1, BoxClass.WINDOW, 10),
-        (Aggregate(COUNT, FieldWindow("ts", 10, 5, Alignment.INDEPENDENT)), 1, BoxClass.WINDOW, 10),
+        (Aggregate(COUNT, FieldWindow("ts", 10, 5, Alignment.INDEPENDENT)), 1, BoxClass.WINDOW, 10_000_000),
         (Aggregate(COUNT, EventTimeWindow("ts", 10, 5, 3, ahead=2)), 1, BoxClass.WINDOW, 15),
     ],
 )
@@ -417,7 +430,7 @@ def test_the_class_of_a_diagram_is_its_hardest():
 
 def test_a_window_on_the_start_of_windows_is_on_stime_again():
     first = Box("first", Aggregate(COUNT, StimeWindow(10, 10), start="at"), ("s",), ("x",))
-    window = FieldWindow("at", 20, 20, Alignment.INDEPENDENT)
+    window = FieldWindow("at", 20e-6, 20e-6, Alignment.INDEPENDENT)
     second = Box("second", Aggregate((("n", "sum(n)"),), window), ("x",), ("y",))
     (_, checked) = check(diagram(first, second)).boxes
     assert isinstance(checked.typed, TypedStimeAggregate)

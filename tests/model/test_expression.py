@@ -133,6 +133,18 @@ def test_fold_case_spares_string_literals() -> None:
         ("l + f", "single"),
         ("l + x", "double"),
         ("f * f", "single"),
+        ("f * 1.5", "single"),
+        ("f + -1.5", "single"),
+        ("+1.5 - f", "single"),
+        ("f * 1.5d", "double"),
+        ("f * double(1.5)", "double"),
+        ("f + 1e300", "double"),
+        ("f + 1e-300", "double"),
+        ("x * 1.5", "double"),
+        ("if c then f else 0.0", "single"),
+        ("if c then f else 0.0d", "double"),
+        ("max(f, 0.5, -0.5)", "single"),
+        ("pow(f, 0.1)", "double"),
         ("i / i", "int"),
         ("n % h", "int"),
         ("d + d", "decimal(11,2)"),
@@ -203,6 +215,8 @@ def test_result_types(text: str, type: str) -> None:
         ("lef.i", "no name of its own"),
         ("sqr(x)", "did you mean 'sqrt'?"),
         ("LRSecToMin(i)", "register_function"),
+        ("overlap1(x, x)", "register_function"),
+        ("contained2(x)", "register_function"),
         ("not i = 1", r"write not (a = b)"),
         ("s + 1", "string(x) for integers"),
         ("t > '2020-01-01'", "compare timestamps with timestamps"),
@@ -211,6 +225,11 @@ def test_result_types(text: str, type: str) -> None:
         ("if c then 1 else s", "the branches of if have different types"),
         ("null", "null alone has no type"),
         ("null + null", "null + null has no type"),
+        ("s = null", "= null never holds"),
+        ("null != i", "!= null never holds"),
+        ("i < null", "< null never holds"),
+        ("1 < i < 3", "1 < x and x < 3"),
+        ("i = 1 = 2", "1 < x and x < 3"),
         ("-s", "the sign - takes a number"),
         ("-null", "the sign - takes a number, not null"),
         ("string(x)", "spelt differently"),
@@ -345,6 +364,8 @@ def test_registering_functions(monkeypatch: pytest.MonkeyPatch) -> None:
             register_function(name, None, args, "int")
     with pytest.raises(DiagramError, match="signature"):
         function("int")
+    with pytest.raises(DiagramError, match="signature"):
+        function(scaled)  # type: ignore[arg-type]  # the decorator without its parentheses
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,8 @@ SITE = Schema((Field("ts", types.TIMESTAMP), Field("site", types.string(8)), Fie
         "ts: timestamp , `site`  varchar(8),v NUMERIC( 5, 2 )",
         {"ts": "timestamp", "site": "string(8)", "v": "decimal(5,2)"},
         {"ts": types.TIMESTAMP, "site": types.string(8), "v": types.decimal(5, 2)},
+        "ts TIMESTAMP NOT NULL COMMENT 'when, it\\'s said', site STRING(8) not null,v DECIMAL(5,2) COMMENT \"\"",
+        {"ts": pa.timestamp("us", tz="UTC"), "site": "string(8)", "v": pa.decimal128(5, 2)},
     ],
 )
 def test_spellings_of_a_schema(spelling):
@@ -127,6 +129,15 @@ def test_a_schema_is_written_as_it_is_read():
 
 def test_quoted_names_may_have_spaces():
     assert schema("`two words` int, `a, b` long").names == ("two words", "a, b")
+
+
+def test_a_field_may_be_called_comment():
+    assert schema("comment string, `not null` int").names == ("comment", "not null")
+
+
+def test_a_type_of_arrow_that_would_lose_something_is_refused_in_a_dict_too():
+    with pytest.raises(DiagramError, match="is not a field type"):
+        schema({"ts": pa.timestamp("ns")})
 
 
 def test_stime_has_another_name_where_a_field_has_its_own():

@@ -11,6 +11,7 @@ import pytest
 
 import auroral
 from auroral.model import aggregates
+from auroral.model.diagram import Diagram, Stamp
 from auroral.model.expression import functions
 from auroral.reference.evaluate import evaluate
 from auroral.reference.rows import Row
@@ -85,6 +86,12 @@ FILES: Mapping[str, tuple[str, ...]] = {
         box("sjoin", JOIN, ["left", "right"], ["serialized"], "sjoin"),
         outputs("joined", "aurora", "serialized", "c_in"),
     ),
+    "windows and a join of an input with itself, whose field they are all on": (
+        box("aggregate", INDEPENDENT, ["a"], ["of_a"], "short"),
+        box("aggregate", {**INDEPENDENT, "window-size": "20", "advance": "20"}, ["a"], ["longer"], "long"),
+        box("join", {**JOIN, "predicate": "left.k = right.k and left.t < right.t"}, ["a", "a"], ["later"], "itself"),
+        outputs("of_a", "longer", "later"),
+    ),
     "aggregates, filtered, joined on their windows": (
         box("aggregate", INDEPENDENT, ["a"], ["of_a"], "count_a"),
         box("filter", {"expression.0": "agg_0 > 1"}, ["of_a"], ["many"], "busy"),
@@ -139,9 +146,15 @@ def written(folder: Path) -> dict[str, Path]:
     return found
 
 
+def loaded(text: str) -> Diagram:
+    """The diagram, whose inputs take their stime from T, be it that windows ask for it or that it is said."""
+    silent = [given.stream for given in auroral.load(text).inputs if given.stamp == Stamp()]
+    return auroral.load(text, stime=dict.fromkeys(silent, "T"))
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_runs_as_the_reference_and_the_batch_run_do(spark: "SparkSession", tmp_path: Path, name: str) -> None:
-    checked = auroral.check(auroral.load(diagram(*FILES[name]), stime={"a": "T", "b": "T"}))
+    checked = auroral.check(loaded(diagram(*FILES[name])))
     shown = [output.stream for output in checked.diagram.outputs]
     given = {s: [Row(row[0] * S, row, (seq,)) for seq, row in enumerate(rows)] for s, rows in ROWS.items()}
     expected = evaluate(checked, given, 40 * S, flush=True).streams

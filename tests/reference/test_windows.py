@@ -59,7 +59,7 @@ def test_windows_on_a_window_fall_together():
         Box("same", Map((("w", "w"), ("n", "n"))), ("f",), ("g",)),
         Box(
             "coarse",
-            Aggregate((("total", "sum(n)"),), FieldWindow("w", 20, 20, Alignment.INDEPENDENT)),
+            Aggregate((("total", "sum(n)"),), FieldWindow("w", 20e-6, 20e-6, Alignment.INDEPENDENT)),
             ("g",),
             ("o",),
         ),

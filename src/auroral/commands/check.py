@@ -140,7 +140,8 @@ def _verdicts(source: Source, sources: list[Source]) -> list[Verdict]:
 
 
 def _diagram(source: Source, loaded: Loaded) -> Verdict:
-    verdict = Verdict(source.file, source.kind, loaded.diagram.name, warnings=loaded.warnings)
+    diagram = loaded.diagram
+    verdict = Verdict(source.file, source.kind, str(diagram.qualified(diagram.name)), warnings=loaded.warnings)
     try:
         verdict.checked = check(loaded.diagram)
         verdict.warnings += verdict.checked.warnings

@@ -93,7 +93,7 @@ def _chosen(args: Namespace) -> list[Loaded]:
 
 def _say(checked: Checked, page: Page | None) -> None:
     diagram = checked.diagram
-    title = f"diagram {diagram.name}: class {checked.box_class}, buckets of {spell(diagram.bucket)}"
+    title = f"diagram {diagram.qualified(diagram.name)}: class {checked.box_class}, buckets of {spell(diagram.bucket)}"
     say(f"{title}\n{'=' * len(title)}")
     say_problems("warning", checked.warnings)
     _part("Picture (mermaid)", diagram.to_mermaid().rstrip())
@@ -126,6 +126,7 @@ def _box_rows(boxes: list[Described]) -> list[list[str]]:
 def _json(checked: Checked, page: Page | None) -> dict[str, Any]:
     found: dict[str, Any] = {
         "name": checked.diagram.name,
+        "participant": checked.diagram.participant,
         "bucket_us": checked.diagram.bucket,
         "class": str(checked.box_class),
         "mermaid": checked.diagram.to_mermaid(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -42,11 +42,12 @@ def plan(args: Namespace) -> Plan:
     """Check the arguments against the diagram, and that all inputs can be read and all outputs written."""
     register_functions(args.functions)
     loaded = load_one(args.file, args.stime, args.diagram)
-    diagram = loaded.diagram
-    inputs = named("--input", [(spec.stream, spec) for spec in args.input], [i.stream for i in diagram.inputs])
+    known = [i.stream for i in loaded.diagram.inputs]
+    inputs = named("--input", [(spec.stream, spec) for spec in args.input], known)
+    diagram, unread = _without_unread(_changed(loaded.diagram, args), inputs)
     outputs = named("--output", args.output, [o.stream for o in diagram.outputs])
     _all_inputs(diagram, inputs)
-    checked = check(_changed(diagram, args)).runnable()
+    checked = check(diagram).runnable()
     inputs = {stream: replace(spec, stream=stream, path=absolute(spec.path)) for stream, spec in inputs.items()}
     for given in checked.diagram.inputs:
         check_input(given, inputs[given.stream])
@@ -59,16 +60,34 @@ def plan(args: Namespace) -> Plan:
         inputs,
         {stream: absolute(path) for stream, path in outputs.items()},
         args.flush,
-        (*loaded.warnings, *checked.warnings),
+        (*loaded.warnings, *unread, *checked.warnings),
     )
 
 
-def checked_diagram(args: Namespace, name: str | None) -> tuple[Checked, tuple[Problem, ...]]:
-    """The diagram of FILE with what the options say, and what is odd about it."""
+def checked_diagram(args: Namespace, name: str | None, inputs: Collection[str]) -> tuple[Checked, tuple[Problem, ...]]:
+    """The diagram of FILE with what the options say, over the `inputs` that a run has, and what is odd about it."""
     register_functions(args.functions)
     loaded = load_one(args.file, args.stime, name)
-    checked = check(_changed(loaded.diagram, args)).runnable()
-    return checked, (*loaded.warnings, *checked.warnings)
+    diagram, unread = _without_unread(_changed(loaded.diagram, args), inputs)
+    checked = check(diagram).runnable()
+    return checked, (*loaded.warnings, *unread, *checked.warnings)
+
+
+def _without_unread(diagram: Diagram, given: Collection[str]) -> tuple[Diagram, list[Problem]]:
+    """The diagram without inputs that nobody reads and that no rows are given for; Borealis files declare such."""
+    read = {stream for box in diagram.boxes for stream in box.inputs} | {o.stream for o in diagram.outputs}
+    unread = [i for i in diagram.inputs if i.stream not in read and i.stream not in given]
+    kept = tuple(i for i in diagram.inputs if i not in unread)
+    warnings = [
+        Problem(
+            f"input {i.stream!r} is left out: no box reads it",
+            i.place,
+            allowed="inputs without rows, if nobody reads them",
+            next_step="take it out of the diagram, or read it",
+        )
+        for i in unread
+    ]
+    return replace(diagram, inputs=kept), warnings
 
 
 def named(option: str, pairs: Sequence[tuple[str, T]], known: Sequence[str]) -> dict[str, T]:

@@ -181,6 +181,6 @@ def _stored(args: Namespace) -> tuple[RunSettings, Checked, tuple[Problem, ...]]
         stored = RunFolder.look(path)
         return stored.settings, stored.checked, ()
     settings = RunFolder.settings_of(path)
-    checked, warnings = checked_diagram(args, args.diagram or settings.diagram)
+    checked, warnings = checked_diagram(args, args.diagram or settings.diagram, settings.inputs)
     refuse_other(path, settings.words, checked)
     return settings, checked, warnings

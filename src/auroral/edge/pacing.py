@@ -17,7 +17,7 @@ from auroral.model.errors import AuroralError
 
 # Rows due within one step are released together: more often than that nobody sees a difference.
 STEP_US = 50_000
-_SPEED = re.compile(r"^(\d+(?:\.\d*)?|\.\d+)x?$")
+_SPEED = re.compile(r"^([+-]?(?:\d+(?:\.\d*)?|\.\d+))x?$")
 
 
 class InputSpecError(AuroralError):
@@ -50,9 +50,9 @@ def parse_input_spec(text: str) -> InputSpec:
         )
     before, at, speed = path.rpartition("@")
     if at and before and (match := _SPEED.match(speed)):
-        if float(match[1]) == 0:
+        if float(match[1]) <= 0:
             raise InputSpecError(
-                f"{text!r}: a speed of 0 never gets anywhere\n    allowed: a number above 0, as 1x or 0.5\n"
+                f"{text!r}: a speed of {match[1]} never gets anywhere\n    allowed: a number above 0, as 1x or 0.5\n"
                 "    next: leave the speed away to read as fast as possible"
             )
         return InputSpec(stream.strip(), before, float(match[1]))

@@ -44,7 +44,7 @@ _NUMBER_TEXT = r"^[ \t\r\n]*([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)[
 _RENAMED = {"log": "log10"}
 _WIDEST_PAD = 65536
 # Of these Spark converts the arguments to double itself.
-_MATHEMATICAL = frozenset((*TRIGONOMETRIC, "sqrt", "exp", "pow"))
+_MATHEMATICAL = frozenset((*TRIGONOMETRIC, "sqrt", "exp", "pow", "atan2"))
 
 
 def to_sql(typed: Typed, column: ColumnText) -> str:

@@ -28,6 +28,7 @@ class AggregateSteps:
     builder: DiagramBuilder = field(repr=False)
     name: str
 
+    @given.whole_call
     def aggregate(
         self,
         name: str,
@@ -43,6 +44,7 @@ class AggregateSteps:
         place = _place(name)
         return self._aggregate(name, functions, _stime_window(window, advance, place), by, start, on_error, place)
 
+    @given.whole_call
     def slide(
         self,
         name: str,
@@ -57,6 +59,7 @@ class AggregateSteps:
         """Aurora's Slide: windows that overlap, a new one every `advance`."""
         return self.aggregate(name, functions, window=window, advance=advance, by=by, start=start, on_error=on_error)
 
+    @given.whole_call
     def tumble(
         self,
         name: str,
@@ -72,6 +75,7 @@ class AggregateSteps:
         span = Runs() if window is None else _stime_window(window, None, place)
         return self._aggregate(name, functions, span, by, start, on_error, place)
 
+    @given.whole_call
     def first_aligned(
         self,
         name: str,
@@ -88,6 +92,7 @@ class AggregateSteps:
         span = _stime_window(window, advance, place, Alignment.FIRST)
         return self._aggregate(name, functions, span, by, start, on_error, place)
 
+    @given.whole_call
     def running(
         self,
         name: str,
@@ -138,6 +143,7 @@ class AggregateSteps:
         on_error: str = "stop",
     ) -> Stream: ...
 
+    @given.whole_call
     def event_time_aggregate(
         self,
         name: str,

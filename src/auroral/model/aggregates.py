@@ -74,6 +74,7 @@ class TypedAggregate:
 
 def typed_aggregate(name: str, text: str, scope: Scope, report: Report) -> TypedAggregate | None:
     """Parse and type one call such as `sum(bytes * 8)`."""
+    report = report.at(text)
     try:
         call = parse_aggregate(text)
         args = tuple(resolve(arg, scope, report.functions) for arg in call.args)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Never, TypeVar
+from functools import wraps
+from typing import Never, ParamSpec, TypeVar
 
 from auroral.model.boxes.base import Source
 from auroral.model.duration import UNITS, Duration, microseconds
@@ -18,6 +20,8 @@ from auroral.model.on_error import OnError
 from auroral.model.schema import Schema, SchemaLike, schema
 
 E = TypeVar("E", bound=StrEnum)
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -31,8 +35,30 @@ def user_place(element: str) -> Place:
     return Place(frame.f_code.co_filename, frame.f_lineno, element)
 
 
-def refuse(what: str, place: Place, allowed: str | None = None, next_step: str | None = None) -> Never:
+def refuse(what: str, place: Place, allowed: str, next_step: str) -> Never:
     raise DiagramError([Problem(what, place, allowed, next_step)])
+
+
+def whole_call(step: Callable[P, R]) -> Callable[P, R]:
+    """For methods that users call: an argument that is missing, or that nobody knows, is an error as every other is."""
+    signature = inspect.signature(step)
+    plain = [part.replace(annotation=part.empty) for part in signature.parameters.values()]
+
+    @wraps(step)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            shown = str(inspect.Signature(plain)).replace("(self, ", "(", 1)
+            refuse(
+                f"{step.__name__}: {error}",
+                user_place(step.__name__),
+                allowed=f"{step.__name__}{shown}",
+                next_step="give what is missing; the first argument is a name, and what stands behind the * goes by its name",
+            )
+        return step(*args, **kwargs)
+
+    return called
 
 
 def name_of(kind: str, given: object) -> str:
@@ -121,7 +147,7 @@ def fields(what: str, given: object, place: Place) -> tuple[str, ...]:
         f"{what}={given!r} is not a list of field names",
         place,
         allowed="a list of strings",
-        next_step=f"write {what}=[{given!r}]" if isinstance(given, str) else None,
+        next_step=f"write {what}=[{given!r}]" if isinstance(given, str) else f'write for example {what}=["host"]',
     )
 
 

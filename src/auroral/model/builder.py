@@ -26,7 +26,10 @@ STIME_UNITS = ("s", "ms", "us")
 
 
 def diagram(name: str, *, bucket: Duration = "1s", participant: str = LOCAL) -> DiagramBuilder:
-    """A new diagram; `bucket` is the length of the time buckets that it is evaluated in."""
+    """A new diagram; `bucket` is the length of the time buckets that it is evaluated in.
+
+    `participant` is the organisation whose names these are: pictures, checks, run folders and catalogs say `participant/name`.
+    """
     place = given.user_place(f"diagram {given.name_of('diagram', name)!r}")
     return DiagramBuilder(name, given.duration("bucket", bucket, place), given.text("participant", participant, place))
 
@@ -43,6 +46,7 @@ class DiagramBuilder:
         self._queries: dict[str, list[Box]] = {}
         self._query = name
 
+    @given.whole_call
     def input(
         self,
         stream: str,

@@ -8,16 +8,17 @@ from types import MappingProxyType
 
 from auroral.model.boxes.base import BoxClass, Report
 from auroral.model.boxes.later import NotYet, TypedLater, later
+from auroral.model.declared import against_declared
 from auroral.model.diagram import Box, Diagram, Input, Output
 from auroral.model.errors import DiagramError, Problem, unknown_name
 from auroral.model.expression import Functions, default_functions, impure_functions
+from auroral.model.kept import unknown_kept_fields
 from auroral.model.lost_time import lost_time
 from auroral.model.naming import name_problems, placed, produced
 from auroral.model.ordering import ordered
-from auroral.model.schema import Schema
 from auroral.model.stream import CONTROL, ClockField, StreamType
 from auroral.model.types import LONG, Kind
-from auroral.model.unjudged import passes_rows_on, syntax_problems
+from auroral.model.unjudged import passes_rows_on, problems_apart_from_types
 from auroral.model.window_samples import CheckedBox, with_window_samples
 
 __all__ = ["Checked", "CheckedBox", "check"]
@@ -103,6 +104,7 @@ class _Checking:
             self._output(output, seen)
             seen.add(output.stream)
         self._unread()
+        self.warnings += unknown_kept_fields(self.diagram, self.streams)
         if self.diagram.bucket <= 0:
             self.problems.append(
                 Problem(
@@ -185,8 +187,9 @@ class _Checking:
 
     def _box(self, box: Box) -> CheckedBox | None:
         place = placed(box.place, f"box {box.name!r}")
-        if any(stream in self.unknown or stream not in self.streams for stream in box.inputs):
-            self.problems += syntax_problems(box.spec, place)
+        known = [None if stream in self.unknown else self.streams.get(stream) for stream in box.inputs]
+        if None in known:
+            self.problems += problems_apart_from_types(box.spec, known, place)
             self.unknown.update(box.outputs)
             return None
         # A bucket of no length is a problem already; boxes are judged all the same.
@@ -261,15 +264,10 @@ class _Checking:
         found = self.streams.get(output.stream)
         if found is None:
             self.problems.append(unknown_name("stream", output.stream, sorted(self.streams), place))
-        elif output.schema is not None and not _declared_fits(output.schema, found.schema):
-            self.problems.append(
-                Problem(
-                    f"output {output.stream!r} is declared as ({output.schema}) but carries ({found.schema})",
-                    place,
-                    allowed="the fields that the stream carries, with the same names in the same order",
-                    next_step="mend the declaration, or leave it out: the schema follows from the diagram",
-                )
-            )
+        elif output.schema is not None:
+            wrong, odd = against_declared(output, output.schema, found.schema, place)
+            self.problems += wrong
+            self.warnings += odd
 
 
 def _without_functions(box: Box, report: Report) -> CheckedBox | None:
@@ -277,15 +275,3 @@ def _without_functions(box: Box, report: Report) -> CheckedBox | None:
     if report.problems:
         return None
     return CheckedBox(box, later(NotYet("it calls functions that are not built in", "register them")))
-
-
-def _declared_fits(declared: Schema, found: Schema) -> bool:
-    """Names must be the same; a declared type may differ in size or width, as Borealis allowed."""
-    if not declared.fields:
-        return not found.fields
-    if declared.names != found.names:
-        return False
-    return all(
-        a.type.kind is b.type.kind or (a.type.is_numeric and b.type.is_numeric)
-        for a, b in zip(declared.fields, found.fields, strict=True)
-    )

@@ -156,6 +156,7 @@ class Diagram:
             yield from query.boxes
 
     def qualified(self, name: str) -> Name:
+        """A name of this diagram as it is known outside: in what is stored, and in what is shown."""
         return Name(self.participant, name)
 
     def input(self, stream: str) -> Input | None:

@@ -75,7 +75,7 @@ def svg(diagram: Diagram) -> str:
     parts = [
         f'<svg class="aur" xmlns="http://www.w3.org/2000/svg" role="img" width="{picture.width}"'
         f' height="{picture.height}" viewBox="0 0 {picture.width} {picture.height}">',
-        f"<title>{_text(diagram.name)}</title><style>{_STYLE}</style>",
+        f"<title>{_text(str(diagram.qualified(diagram.name)))}</title><style>{_STYLE}</style>",
         '<defs><marker id="aur-arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7"'
         ' orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>',
     ]

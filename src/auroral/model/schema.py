@@ -93,7 +93,9 @@ class Schema:
         return "stime" if self.get("stime") is None else SYSTEM_PREFIX + "stime"
 
 
-SchemaLike: TypeAlias = "Schema | str | Mapping[str, str] | Mapping[str, FieldType] | pyarrow.Schema"
+SchemaLike: TypeAlias = (
+    "Schema | str | Mapping[str, str] | Mapping[str, FieldType] | Mapping[str, pyarrow.DataType] | pyarrow.Schema"
+)
 
 
 def schema(given: SchemaLike) -> Schema:
@@ -122,10 +124,15 @@ _COMMA = re.compile(r",(?![^()<>]*[)>])(?=(?:[^`]*`[^`]*`)*[^`]*\Z)")
 _DDL_FIELD = re.compile(r"(?:`([^`]+)`|([^\s:`]+))\s*[\s:]\s*(\S.*)", re.DOTALL)
 
 
+# What Spark's DDL says besides: fields may always be null, and comments are for people.
+_COMMENT = re.compile(r"\s+comment\s+(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")", re.IGNORECASE | re.DOTALL)
+_NOT_NULL = re.compile(r"\s+not\s+null\s*\Z", re.IGNORECASE)
+
+
 def _from_ddl(text: str) -> Schema:
     pairs = []
-    for part in _COMMA.split(text):
-        match = _DDL_FIELD.fullmatch(part.strip())
+    for part in _COMMA.split(_COMMENT.sub("", text)):
+        match = _DDL_FIELD.fullmatch(_NOT_NULL.sub("", part.strip()))
         if match is None:
             raise DiagramError(
                 [
@@ -157,9 +164,13 @@ def _from_pairs(pairs: Iterable[tuple[str, str | FieldType]]) -> Schema:
 def _type(given: object) -> FieldType:
     if isinstance(given, FieldType):
         return given
-    if not isinstance(given, str):
+    if isinstance(given, str):
+        return parse_type(given)
+    # Without importing pyarrow, which a diagram does not need.
+    found = _arrow_type(str(given)) if type(given).__module__.startswith("pyarrow") else None
+    if found is None:
         raise UnknownType(f"{given!r} is not a field type")
-    return parse_type(given)
+    return found
 
 
 def _text(name: object) -> str:

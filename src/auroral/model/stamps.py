@@ -65,7 +65,8 @@ def _unit(source: Input, name: str) -> int | None:
 def _asked_fields(diagram: Diagram) -> dict[str, list[str]]:
     """For each input stream, the fields that windows somewhere downstream are on."""
     made_by = {stream: (box, port) for box in diagram.boxes for port, stream in enumerate(box.outputs)}
-    pending = [wish for box in diagram.boxes for wish in _window_fields(box)]
+    # Several windows on one field ask for one thing.
+    pending = list(dict.fromkeys(wish for box in diagram.boxes for wish in _window_fields(box)))
     seen = set(pending)
     found: dict[str, list[str]] = {source.stream: [] for source in diagram.inputs}
     while pending:

@@ -37,6 +37,7 @@ class Stream(AggregateSteps):
         self, name: str, predicate: Source, *, otherwise: Literal[True], on_error: WhenFailing = "stop"
     ) -> tuple[Stream, Stream]: ...
 
+    @given.whole_call
     def filter(
         self, name: str, predicate: Source, *, otherwise: bool = False, on_error: str = "stop"
     ) -> Stream | tuple[Stream, Stream]:
@@ -52,6 +53,7 @@ class Stream(AggregateSteps):
             return held, rest
         return self._step(name, spec, place)
 
+    @given.whole_call
     def split(
         self, name: str, predicates: Iterable[Source], *, otherwise: bool = False, on_error: WhenFailing = "stop"
     ) -> tuple[Stream, ...]:
@@ -67,21 +69,25 @@ class Stream(AggregateSteps):
         names = [f"{name}.{number}" for number in range(len(cases))] + [f"{name}.else"] * otherwise
         return self.builder.add(name, Filter(cases, otherwise, policy), (self,), names, place)
 
+    @given.whole_call
     def map(self, name: str, columns: Mapping[str, Source], *, on_error: WhenFailing = "stop") -> Stream:
         """One row for each row, one field for each expression; `on_error` is as for `filter`."""
         place = _place(name)
         policy = given.choice("on_error", on_error, OnError, place)
         return self._step(name, Map(given.columns("columns", columns, place), policy), place)
 
+    @given.whole_call
     def errors(self) -> Stream:
         """The rows that the filter, split or map of this stream has rejected: their fields as they came in, and `error`."""
         return self.builder.add_errors(self)
 
+    @given.whole_call
     def union(self, name: str, *others: Stream) -> Stream:
         """The rows of this stream and of the others, which have the same fields."""
         place = _place(name)
         return self._step(name, Union(), place, others)
 
+    @given.whole_call
     def join(
         self,
         name: str,
@@ -118,9 +124,11 @@ class Stream(AggregateSteps):
             () if columns is None else given.columns("columns", columns, place),
             given.choice("kind of join", how, JoinKind, place),
             unmatched_when_missing,
+            sides_named=True,
         )
         return self._step(name, spec, place, (other,))
 
+    @given.whole_call
     def apply(
         self,
         name: str,
@@ -153,11 +161,13 @@ class Stream(AggregateSteps):
         spec = Apply(function.function, function.schema, function.past, function.cut_free)
         return self._step(name, spec, place, others)
 
+    @given.whole_call
     def drop(self, name: str, rate: float) -> Stream:
         """Sheds the part `rate` of all rows, the same ones on every replica."""
         place = _place(name)
         return self._step(name, RandomDrop(given.number("rate", rate, place)), place)
 
+    @given.whole_call
     def drop_windows(
         self,
         name: str,
@@ -181,6 +191,7 @@ class Stream(AggregateSteps):
         )
         return self._step(name, spec, place)
 
+    @given.whole_call
     def output(
         self,
         name: str | None = None,

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.base import BoxSpec, Source
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join
 from auroral.model.boxes.stateless import Delay, Filter, Map
-from auroral.model.errors import DiagramError, Place, Problem
+from auroral.model.errors import DiagramError, Place, Problem, unknown_name
 from auroral.model.expression import parse, parse_aggregate
 from auroral.model.on_error import OnError
+from auroral.model.stream import StreamType
+from auroral.model.written import place_of
 
 
 def passes_rows_on(spec: BoxSpec) -> bool:
@@ -22,8 +25,12 @@ def passes_rows_on(spec: BoxSpec) -> bool:
     return isinstance(spec, Delay | RandomDrop | WindowDrop)
 
 
-def syntax_problems(spec: BoxSpec, place: Place) -> Iterator[Problem]:
-    """Expressions that cannot be read, whatever the fields are."""
+def problems_apart_from_types(spec: BoxSpec, inputs: Sequence[StreamType | None], place: Place) -> Iterator[Problem]:
+    """Expressions that cannot be read, whatever the fields are, and fields of a join that its known input (not None) has not."""
+    if isinstance(spec, Join):
+        for stream, buffer in zip(inputs, (spec.left, spec.right), strict=False):
+            if stream is not None and buffer.field is not None and stream.schema.get(buffer.field) is None:
+                yield unknown_name("field", buffer.field, stream.schema.names, place_of(buffer.field, place))
     for what, source, read in _sources(spec):
         if not isinstance(source, str):
             continue
@@ -31,7 +38,7 @@ def syntax_problems(spec: BoxSpec, place: Place) -> Iterator[Problem]:
             read(source)
         except DiagramError as error:
             for problem in error.problems:
-                yield Problem(f"{what}: {problem.what}", place, problem.allowed, problem.next_step)
+                yield replace(problem, what=f"{what}: {problem.what}", place=place_of(source, place))
 
 
 def _sources(spec: BoxSpec) -> Iterator[tuple[str, Source, Callable[[str], object]]]:

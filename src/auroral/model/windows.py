@@ -27,7 +27,7 @@ class StimeWindow:
 
 @dataclass(frozen=True, slots=True)
 class FieldWindow:
-    """[v, v + size) in values of `field`. On a field that carries stime, this is a window on stime."""
+    """[v, v + size) in values of `field`, or in seconds where it is a timestamp. On a field that carries stime, this is a window on stime."""
 
     field: str
     size: float

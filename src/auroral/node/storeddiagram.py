@@ -31,12 +31,13 @@ def diagram_words(checked: Checked) -> tuple[str, ...]:
     """The diagram in lines of text, the same for the same meaning wherever it is written."""
     diagram = checked.diagram
     lines = [f"bucket {diagram.bucket}"]
-    lines += [f"input {i.stream} ({i.schema}) {i.stamp} late {i.late.value}" for i in diagram.inputs]
+    # Whose streams they are counts: names of another participant mean others.
+    lines += [f"input {diagram.qualified(i.stream)} ({i.schema}) {i.stamp} late {i.late.value}" for i in diagram.inputs]
     for box in diagram.boxes:
         # Functions are shown with an address that differs from process to process.
         spec = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(box.spec))
         lines.append(f"box {box.name}: {', '.join(box.inputs)} -> {', '.join(box.outputs)}: {spec}")
-    return (*lines, *(f"output {o.stream}" for o in diagram.outputs))
+    return (*lines, *(f"output {diagram.qualified(o.stream)}" for o in diagram.outputs))
 
 
 def pickled(checked: Checked) -> bytes:

@@ -332,5 +332,7 @@ _DOUBLES: dict[str, Callable[..., float]] = {
     "floor": _whole(math.floor),
     "ceil": _whole(math.ceil),
     "pow": _power,
+    # As Spark has it, which takes -0.0 for 0.0.
+    "atan2": lambda y, x: math.atan2(y + 0.0, x + 0.0),
     **{name: _total(getattr(math, name)) for name in (*TRIGONOMETRIC, "sqrt", "exp")},
 }

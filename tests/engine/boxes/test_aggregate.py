@@ -130,7 +130,10 @@ class TestStimeWindows:
             Box("slide", Aggregate(calls[:2], StimeWindow(20, 5)), ("s",), ("slide",)),
             Box("odd", Aggregate(calls, StimeWindow(7, 3)), ("s",), ("odd",)),
             Box(
-                "of starts", Aggregate(calls[1:2], FieldWindow("w", 20, 20, Alignment.INDEPENDENT)), ("on w",), ("up",)
+                "of starts",
+                Aggregate(calls[1:2], FieldWindow("w", 20e-6, 20e-6, Alignment.INDEPENDENT)),
+                ("on w",),
+                ("up",),
             ),
             Box("w", Aggregate((("v", "sum(v)"),), StimeWindow(10, 5), (), "w"), ("s",), ("on w",)),
         ]

@@ -1,6 +1,19 @@
 """X7: everything wrong with a file is said at once, those parts of it included that only checking finds."""
 
-from model.xml.compose import AGGREGATE, SUNION, box, problems
+import pickle
+
+import pytest
+
+from auroral.model.checking import check
+from auroral.model.errors import DiagramError
+from model.xml.compose import AGGREGATE, JOIN, SUNION, box, load, problems
+
+
+def found_by_checking(*body: str) -> list[str]:
+    """What is wrong with a diagram that could be read."""
+    with pytest.raises(DiagramError) as caught:
+        check(load(*body).diagram)
+    return [problem.what for problem in caught.value.problems]
 
 
 def test_errors_of_reading_and_of_checking_together() -> None:
@@ -13,7 +26,7 @@ def test_errors_of_reading_and_of_checking_together() -> None:
         box("filter", {"expression.0": "v > 1"}, ins=["nowhere"], outs=["t"], name="five"),
         '<output stream="r"/><output stream="p"/><output stream="z"/>',
     )
-    assert [p.place.line for p in found] == [5, 6, 12, 25, 29]
+    assert [p.place.line for p in found] == [5, 8, 12, 25, 29]
     said = [p.what for p in found]
     assert said[0] == "unknown schema 'rwo'"
     assert "vv" in said[1]
@@ -28,6 +41,69 @@ def test_several_errors_of_one_box_each_at_its_line() -> None:
     assert [p.place.line for p in found] == [8, 12, 13, 17]
     assert "'aggregate-function.0'" in found[1].what
     assert "'expression.0'" in found[3].what
+
+
+def test_all_that_is_wrong_with_one_box_is_found() -> None:
+    functions = {"aggregate-function.0": "sum(qq)", "aggregate-function.1": "count()"}
+    names = {"aggregate-function-output-name.0": "a", "aggregate-function-output-name.1": "A"}
+    wrong = {**AGGREGATE, **functions, **names, "advance": "20", "order-on-field": "yy", "group-by": "zz"}
+    mapped = {"expression.0": "t + 'x'", "output-field-name.0": "A", "expression.1": "ww", "output-field-name.1": "a"}
+    out = {"out-field.0": "left.uu", "out-field-name.0": "a", "out-field.1": "right.t", "out-field-name.1": "a"}
+    drop = {"drop_rate": "0.5", "max_batch_size": "1", "window-size": "1", "window-slide": "1", "group-by": "xx"}
+    for body, words in (
+        (box("aggregate", wrong), ("'qq'", "'yy'", "'zz'", "'a' is there twice", "advance 20")),
+        (box("map", mapped), ("+ does not work", "'ww'", "'a' is there twice")),
+        (box("join", {**JOIN, **out}, ["a", "b"]), ("'uu'", "'a' is there twice")),
+        (
+            box("window_drop", {**drop, "window-size-by": "VALUES", "order-by": "FIELD", "order-on-field": "yy"}),
+            ("'xx'", "'yy'"),
+        ),
+    ):
+        found = found_by_checking(body)
+        assert len(found) == len(words), found
+        for word in words:
+            assert any(word in what for what in found), (word, found)
+
+
+def test_each_is_told_at_the_line_of_its_parameter() -> None:
+    wrong = {**AGGREGATE, "aggregate-function.0": "sum(qq)", "order-on-field": "yy", "group-by": "k, zz"}
+    mapped = {"output-field-name.0": "a", "expression.0": "t + 'x'", "output-field-name.1": "b", "expression.1": "ww"}
+    cases = {"expression.0": "v > 1", "expression.1": "v"}
+    joined = {**JOIN, "right-order-on-field": "yy", "out-field.0": "left.uu", "out-field-name.0": "a"}
+    for body, places in (
+        (box("aggregate", wrong), {"'qq'": 12, "'yy'": 11, "'zz'": 13}),
+        (box("map", mapped), {"+ does not work": 8, "'ww'": 10}),
+        (box("filter", cases, outs=["x", "y"]), {"predicate 1 is of type double": 8}),
+        (box("join", joined, ["a", "b"]), {"'yy'": 13, "'uu'": 14}),
+        (box("map", mapped, ["nowhere"]), {"unknown stream": 5}),
+    ):
+        with pytest.raises(DiagramError) as caught:
+            check(load(body).diagram)
+        found = {word: p.place.line for p in caught.value.problems for word in places if word in p.what}
+        assert found == places
+        assert "parameter" in str(caught.value) or "nowhere" in str(caught.value)
+
+
+def test_what_files_say_keeps_its_place_when_it_is_stored() -> None:
+    (found,) = load(box("filter", {"expression.0": "v > 1"})).diagram.boxes
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found
+    assert again.spec.predicates[0].place.line == 7
+
+
+def test_the_known_side_of_a_join_is_judged() -> None:
+    fields = {"left-order-on-field": "yy", "right-order-on-field": "zz"}
+    found = found_by_checking(box("join", {**JOIN, **fields}, ["a", "nowhere"]))
+    assert found == ["unknown stream 'nowhere'", "unknown field 'yy'"]
+
+
+def test_each_input_of_a_union_is_judged() -> None:
+    slim, text = ({"expression.0": e, "output-field-name.0": n} for e, n in (("t", "only"), ("k", "t")))
+    whole = {"expression.0": "t", "output-field-name.0": "t"}
+    boxes = [box("map", p, ["a"], [f"m{n}"], f"map{n}") for n, p in enumerate((whole, slim, text))]
+    first, second = found_by_checking(*boxes, box("union", {}, ["m0", "m1", "m2"], ["u"], "union"))
+    assert "input 1 has the fields (only int)" in first
+    assert "string(4) on input 2" in second
 
 
 def test_thousands_of_problems_end_early() -> None:

@@ -36,6 +36,14 @@ def test_filter() -> None:
     assert "'perhaps'" in problem(box("filter", {"expression.0": "v > 1", "pass-on-false-port": "perhaps"})).what
 
 
+def test_an_optional_parameter_that_is_empty_is_not_there() -> None:
+    assert spec("filter", {"expression.0": "v > 1", "pass-on-false-port": " "}) == Filter(("v > 1",))
+    empty = dict.fromkeys(("slack", "timeout", "group-by", "independent-window-alignment"), "")
+    assert spec("aggregate", {**AGGREGATE, **empty}) == spec("aggregate", AGGREGATE)
+    assert "'window-size' is ''" in problem(box("aggregate", {**AGGREGATE, "window-size": ""})).what
+    assert "'order-on-field' is needed" in problem(box("aggregate", {**AGGREGATE, "order-on-field": ""})).what
+
+
 def test_map() -> None:
     found = spec(
         "map",
@@ -164,8 +172,25 @@ def test_an_sjoin_with_one_side_off_comes_later(flag: str) -> None:
     assert f"{flag} is off" in loaded.warnings[0].what
     checked = check(loaded.diagram)
     assert "do not look for partners" in checked.blockers[0].what
-    assert checked.streams["out"].schema.names == ("left_t", "left_k", "left_v", "right_t", "right_k", "right_v")
+    assert checked.streams["out"].schema.names == ("t", "k", "v", "right_t", "right_k", "right_v")
     assert "counts as true" in warning(box("sjoin", {**JOIN, flag: "0"}, ["a", "b"])).what
+
+
+def test_a_join_of_all_fields_keeps_the_names_of_the_left_side() -> None:
+    """In Borealis names that both sides have are there twice, in a declared schema too, and boxes behind mean the left one's."""
+    fields = '<field name="{}" type="{}"{}/>'
+    side = "".join(fields.format(*f) for f in (("t", "int", ""), ("k", "string", ' size="4"'), ("v", "double", "")))
+    loaded = load(
+        f'<schema name="Pair">{side}{side}</schema><output stream="p" schema="pair"/><output stream="x"/>',
+        box("join", JOIN, ["a", "b"], ["p"], "pairs"),
+        box("filter", {"expression.0": "v > 1.0"}, ["p"], ["high"], "behind"),
+        box("join", {**JOIN, "left-order-by": "TUPLES", "right-order-by": "TUPLES"}, ["high", "a"], ["x"], "again"),
+    )
+    assert all("is there twice: the second is called 'right_" in odd.what for odd in loaded.warnings)
+    checked = check(loaded.diagram)
+    names = ("t", "k", "v", "right_t", "right_k", "right_v")
+    assert checked.streams["p"].schema.names == names
+    assert checked.streams["x"].schema.names == (*names, "right_right_t", "right_right_k", "right_right_v")
 
 
 def test_wrong_joins() -> None:

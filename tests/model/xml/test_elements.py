@@ -4,6 +4,7 @@ import pytest
 
 from auroral.model import types
 from auroral.model.boxes.stateless import Filter
+from auroral.model.checking import check
 from auroral.model.diagram import ConnectionPointView, Query, Table
 from auroral.model.xml import read_diagram
 from model.xml.compose import JOIN, box, diagram, load, problem, problems, warning
@@ -52,10 +53,8 @@ def test_strings_have_sizes() -> None:
 def test_wrong_schemas() -> None:
     found = problem('<schema name="s"><field name="x" type="inte"/></schema>')
     assert "'inte' is not a field type" in found.what
-    assert (
-        "there twice"
-        in problem('<schema name="s"><field name="x" type="int"/><field name="X" type="int"/></schema>').what
-    )
+    twice = '<schema name="s"><field name="x" type="int"/><field name="X" type="int"/></schema>'
+    assert "there twice" in problem(twice, '<input stream="c" schema="S"/>').what
     assert "schema 'row' is there twice" in problem('<schema name="row"/>').what
     unknown = problem('<input stream="c" schema="rwo"/>', box("filter", FILTER, ins=["c"]))
     assert (unknown.what, unknown.next_step, unknown.place.line) == (
@@ -162,8 +161,32 @@ def test_wrong_views() -> None:
     both = '<size value="1"/><range start="1" end="2"/>'
     assert "both" in problem(f'<connection_point_view name="v" stream="a">{both}</connection_point_view>').what
     assert "stream 'q'" in warning('<connection_point_view name="v" stream="q"/>').what
-    unknown = '<box name="x" type="union"><in stream="a" connection_point_view="v"/><out stream="o"/></box>'
-    assert "unknown connection_point_view 'v'" in problem(unknown).what
+
+
+def test_a_view_that_only_a_port_names_is_of_its_stream() -> None:
+    named = (
+        '<box name="x" type="union"><in stream="b"/><in stream="A" connection_point_view="V"/><out stream="o"/></box>'
+    )
+    loaded = load(named)
+    assert loaded.warnings == ()
+    assert loaded.diagram.views == (ConnectionPointView("v", "a"),)
+    assert next(loaded.diagram.boxes).port_views == (None, "v")
+    near = warning('<connection_point_view name="vw" stream="a"/>', named)
+    assert near.next_step == "did you mean 'vw'?"
+
+
+def test_fields_of_views_and_of_update_queues_are_looked_up() -> None:
+    union = (
+        '<box name="x" type="union"{}><in stream="a"/><in stream="b" {}/><out stream="o"/></box><output stream="o"/>'
+    )
+    view = '<connection_point_view name="v" stream="a"><order field="{}"/></connection_point_view>'
+    right = load(union.format(' update_queue="1" key="k,T"', 'key="v"'), view.format("t"))
+    assert check(right.diagram).warnings == ()
+    wrong = load(union.format(' update_queue="1" key="k,nokey"', 'key="v"'), view.format("nosuch"))
+    key, order = check(wrong.diagram).warnings
+    assert "unknown key of an update queue 'nokey'" in key.what
+    assert "unknown order field 'nosuch'" in order.what
+    assert (key.place.line, order.place.line) == (5, 6)
 
 
 def test_modify_changes_parameters_and_inputs() -> None:

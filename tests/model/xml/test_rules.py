@@ -3,10 +3,12 @@
 import pytest
 
 from auroral.model.boxes.later import Later
-from auroral.model.boxes.stateless import Filter, Map
+from auroral.model.boxes.stateless import Filter, Map, TypedMap
+from auroral.model.checking import check
 from auroral.model.diagram import QueueOptions
 from auroral.model.xml import read_diagram
 from auroral.model.xml.folding import fold_expression
+from auroral.reference.expression import evaluate
 from model.xml.compose import AGGREGATE, JOIN, box, diagram, load, problem, problems, spec, warning
 
 FILTER = {"expression.0": "v > 1"}
@@ -57,7 +59,7 @@ def test_rule_2_predicates_never_lost_their_literals() -> None:
     [
         ("A + 1.5F", "a + 1.5f", ()),
         ("""A = "It's" """, """a = "It's" """, ('"It\'s"',)),
-        (r"A = 'D\'X' or B", r"a = 'D\'X' or b", (r"'D\'X'",)),
+        (r"A = 'd:\' or B = 'D:\New'", r"a = 'd:\\' or b = 'D:\\New'", (r"'D:\New'",)),
         ("""FIELD( "Odd Name" ) = 'Q'""", """field( "odd name" ) = 'Q'""", ("'Q'",)),
         ("myfield('X')", "myfield('X')", ("'X'",)),
         ("A = 'open", "a = 'open", ()),
@@ -66,6 +68,16 @@ def test_rule_2_predicates_never_lost_their_literals() -> None:
 )
 def test_rule_2_folding(text: str, folded: str, kept: tuple[str, ...]) -> None:
     assert fold_expression(text) == (folded, kept)
+
+
+def test_backslashes_in_files_are_characters() -> None:
+    loaded = load(box("map", {"expression.0": r"'C:\' + 'd:\new'", "output-field-name.0": "x"}))
+    (found,) = check(loaded.diagram).boxes
+    assert isinstance(found.typed, TypedMap)
+    ((_, typed),) = found.typed.columns
+    assert evaluate(typed, {}) == r"C:\d:\new"
+    statement = {"sql": r"select x from t where y = 'A:\'"}
+    assert spec("select", statement) == Later("select", tuple(statement.items()))
 
 
 def test_rule_3_queue_options_are_inherited() -> None:

@@ -2,6 +2,9 @@
 
 import pytest
 
+from auroral.model.boxes.aggregate import TypedFirstAligned, TypedStimeAggregate
+from auroral.model.boxes.drop import TypedWindowDrop
+from auroral.model.boxes.join import TypedJoin
 from auroral.model.checking import check
 from auroral.model.diagram import Stamp
 from auroral.model.errors import DiagramError
@@ -10,6 +13,15 @@ from auroral.model.xml import read_diagram
 from model.xml.compose import AGGREGATE, JOIN, SUNION, box, diagram, load
 
 SECONDS = Stamp("t", 1_000_000)
+DROP = {
+    "drop_rate": "0",
+    "max_batch_size": "1",
+    "window-size": "1",
+    "window-slide": "1",
+    "window-size-by": "VALUES",
+    "order-by": "FIELD",
+    "order-on-field": "t",
+}
 WINDOW = box("aggregate", AGGREGATE, ["x"], ["out"], "window")
 
 
@@ -51,6 +63,17 @@ def test_followed_through_renaming_maps_only() -> None:
     assert stamps(box("map", computed, ["a"], ["x"], "first"), WINDOW)[0] == Stamp()
 
 
+def test_several_windows_on_one_field_of_an_input_ask_for_one_thing() -> None:
+    first = box("aggregate", AGGREGATE, ["a"], ["x"], "first")
+    second = box("aggregate", {**AGGREGATE, "window-size": "20"}, ["a"], ["y"], "second")
+    with_itself = box("join", JOIN, ["a", "a"], ["z"], "with_itself")
+    for body in ((first, second), (first, with_itself), (with_itself,)):
+        loaded = load(*body)
+        assert loaded.diagram.inputs[0].stamp == SECONDS
+        assert loaded.warnings == ()
+        assert check(loaded.diagram).blockers == ()
+
+
 def test_through_a_union_to_all_inputs() -> None:
     assert stamps(box("union", {}, ["a", "b"], ["x"], "first"), WINDOW) == [SECONDS, SECONDS]
 
@@ -62,24 +85,36 @@ def test_an_sunion_of_two_data_outputs_keeps_its_inputs_apart() -> None:
 
 def test_joins_and_window_drops_ask_too() -> None:
     assert stamps(box("join", JOIN, ["a", "b"])) == [SECONDS, SECONDS]
-    drop = {
-        "drop_rate": "0",
-        "max_batch_size": "1",
-        "window-size": "1",
-        "window-slide": "1",
-        "window-size-by": "VALUES",
-        "order-by": "FIELD",
-        "order-on-field": "t",
-    }
-    assert stamps(box("window_drop", drop))[0] == SECONDS
+    assert stamps(box("window_drop", DROP))[0] == SECONDS
 
 
-def test_timestamps_count_microseconds_and_floats_do_not_count() -> None:
+def test_timestamps_are_kept_in_microseconds_and_floats_do_not_count() -> None:
     schema = '<schema name="s"><field name="at" type="timestamp"/><field name="f" type="double"/></schema>'
     given = '<input stream="x" schema="s"/>'
     for field, expected in (("at", Stamp("at", 1)), ("f", Stamp()), ("nowhere", Stamp())):
         window = box("aggregate", {**AGGREGATE, "order-on-field": field}, ["x"])
         assert stamps(schema, given, window)[2] == expected
+
+
+@pytest.mark.parametrize("kind", ["int", "timestamp"])
+def test_sizes_count_seconds_on_integers_and_timestamps_alike(kind: str) -> None:
+    given = f'<schema name="s"><field name="t" type="{kind}"/><field name="k" type="int"/></schema><input stream="x" schema="s"/>'
+    drop = {**DROP, "window-size": "10", "window-slide": "5"}
+    checked = check(
+        load(
+            given,
+            box("aggregate", {**AGGREGATE, "independent-window-alignment": "1"}, ["x"], ["w"], "windows"),
+            box("aggregate", AGGREGATE, ["x"], ["f"], "first"),
+            box("join", JOIN, ["x", "x"], ["j"], "pairs"),
+            box("window_drop", drop, ["x"], ["d"], "drop"),
+        ).diagram
+    )
+    windows, first, pairs, dropped = (found.typed for found in checked.boxes)
+    for found in (windows, first, dropped):
+        assert isinstance(found, TypedStimeAggregate | TypedFirstAligned | TypedWindowDrop)
+        assert (found.size, found.advance) == (10_000_000, 5_000_000)
+    assert isinstance(pairs, TypedJoin)
+    assert (pairs.left_size, pairs.right_size) == (3_000_000, 4_000_000)
 
 
 def test_several_fields_are_the_clock_and_a_warning() -> None:

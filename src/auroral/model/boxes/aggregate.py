@@ -18,9 +18,9 @@ from auroral.model.boxes.aggregate_typed import (
     WindowStart,
 )
 from auroral.model.boxes.base import BoxClass, BoxFacts, Report, TypedBox, expect_ports
-from auroral.model.boxes.later import FIELD_WINDOWS, TUPLE_WINDOWS, WINDOW_TIMEOUTS, NotStime, later
+from auroral.model.boxes.later import FIELD_WINDOWS, FRACTIONS, TUPLE_WINDOWS, WINDOW_TIMEOUTS, NotStime, later
 from auroral.model.boxes.stateless import schema_of
-from auroral.model.boxes.window_sizes import LARGEST, check_sizes
+from auroral.model.boxes.window_sizes import LARGEST, check_sizes, step
 from auroral.model.schema import Field
 from auroral.model.stream import ClockField, StreamType
 from auroral.model.types import LONG, TIMESTAMP, FieldType, Kind
@@ -92,7 +92,11 @@ class Aggregate:
         typed = [typed_aggregate(name, text, scope, report) for name, text in self.functions]
         functions = tuple(t for t in typed if t is not None)
         check_sizes(self.window, report)
+        if isinstance(self.window, FieldWindow | EventTimeWindow):
+            report.field(self.window.field, stream)
         if report.problems or report.missing:
+            # Of a result whose types are not known, the names can still be judged.
+            schema_of(((name, LONG) for name in self._names()), report)
             return None
         if isinstance(self.window, FieldWindow):
             return self._on_field(self.window, stream, functions, report)
@@ -164,14 +168,13 @@ class Aggregate:
             )
             return None
         clock = stream.clocks[0]
-        window = FieldWindow(clock.name, size / clock.unit, advance / clock.unit, Alignment.FIRST)
+        length = step(clock, stream)
+        window = FieldWindow(clock.name, size / length, advance / length, Alignment.FIRST)
         return self._on_field(window, stream, functions, report)
 
     def _on_field(
         self, window: FieldWindow, stream: StreamType, functions: tuple[TypedAggregate, ...], report: Report
     ) -> TypedBox | None:
-        if not report.field(window.field, stream):
-            return None
         clock, field_type = stream.clock(window.field), stream.schema[window.field]
         if clock is None or window.timeout is not None:
             field = WindowStart(Field(self.start or window.field, field_type), 1, 0)
@@ -181,26 +184,25 @@ class Aggregate:
             if clock is not None:
                 return later(WINDOW_TIMEOUTS, (output,))
             return later(FIELD_WINDOWS, (output,), NotStime(0, window.field))
-        size, advance = (round(value * clock.unit) for value in (window.size, window.advance))
+        length = step(clock, stream)
+        size, advance = (round(value * length) for value in (window.size, window.advance))
         if not 1 <= advance <= size < LARGEST:
             report.add(
-                f"window-size {window.size} and advance {window.advance} on {window.field!r}",
+                f"windows of size {window.size:g} that begin every {window.advance:g}, on {window.field!r}",
                 allowed="at least a microsecond, and sizes that fit 64 bits",
-                next_step=f"sizes are in units of {window.field!r}, of {clock.unit} us each: mend them",
-            )
-            return None
-        if field_type.is_integer and (size % clock.unit or advance % clock.unit):
-            report.add(
-                f"window-size {window.size} and advance {window.advance} on the {field_type} field {window.field!r}",
-                allowed="whole numbers, since the result names its window by such a value",
-                next_step=f"round them, or have {window.field!r} in a smaller unit",
+                next_step=f"sizes on {window.field!r} are in steps of {length} us: mend them",
             )
             return None
         start = WindowStart(Field(self.start or window.field, field_type), clock.unit, clock.offset)
+        if field_type.is_integer and (size % clock.unit or advance % clock.unit):
+            output = self._output(stream, functions, start, (), (), report)
+            return None if output is None else later(FRACTIONS, (output,))
         clocks = (ClockField(start.field.name, clock.unit, clock.offset + size - 1),)
         if window.slack:
             report.warn(
-                "slack is not needed on stime windows: the boundary closes them, late rows are the source's affair"
+                "slack is not needed on stime windows: the boundary closes them, late rows are the source's affair",
+                allowed="slack, which does nothing here",
+                next_step="leave it out; how long a source waits for late rows is said by --delay",
             )
         if window.alignment is Alignment.INDEPENDENT:
             return self._stime_windows(stream, functions, start, clocks, size, advance, clock.offset % advance, report)
@@ -253,8 +255,6 @@ class Aggregate:
         start: WindowStart | None,
         report: Report,
     ) -> TypedBox | None:
-        if not report.field(window.field, stream):
-            return None
         if stream.schema[window.field].kind is not Kind.TIMESTAMP:
             report.add(
                 f"the event time {window.field!r} is a {stream.schema[window.field]}",
@@ -277,6 +277,10 @@ class Aggregate:
             start=start,
             window=window,
         )
+
+    def _names(self) -> list[str]:
+        start = self.start or (self.window.field if isinstance(self.window, FieldWindow) else None)
+        return [*self.group_by, *([start] if start is not None else []), *(name for name, _ in self.functions)]
 
     def _group_types(self, stream: StreamType) -> tuple[FieldType, ...]:
         return tuple(stream.schema[name] for name in self.group_by)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -21,6 +21,7 @@ from auroral.model.expression import (
 from auroral.model.on_error import ERROR_FIELD, OnError, with_error
 from auroral.model.stream import StreamType
 from auroral.model.types import BOOL
+from auroral.model.written import place_of
 
 Source = str | SqlExpression
 """An expression as a user writes it: Auroral's own language as text, or Spark SQL wrapped in `sql(...)`."""
@@ -89,11 +90,15 @@ class Report:
     warnings: list[Problem] = field(default_factory=list)
     missing: list[Problem] = field(default_factory=list)
 
-    def add(self, what: str, allowed: str | None = None, next_step: str | None = None) -> None:
+    def add(self, what: str, allowed: str, next_step: str) -> None:
         self.problems.append(Problem(what, self.place, allowed, next_step))
 
-    def warn(self, what: str, next_step: str | None = None) -> None:
-        self.warnings.append(Problem(what, self.place, None, next_step))
+    def warn(self, what: str, allowed: str, next_step: str) -> None:
+        self.warnings.append(Problem(what, self.place, allowed, next_step))
+
+    def at(self, text: object) -> Report:
+        """This report, for what is said of `text`: at its own place, if it has one."""
+        return replace(self, place=place_of(text, self.place))
 
     def scope(self, stream: StreamType) -> Scope:
         """The names for expressions of a box with one input."""
@@ -101,7 +106,7 @@ class Report:
 
     def field(self, name: str, stream: StreamType) -> bool:
         if stream.schema.get(name) is None:
-            self.problems.append(unknown_name("field", name, stream.schema.names, self.place))
+            self.problems.append(unknown_name("field", name, stream.schema.names, place_of(name, self.place)))
             return False
         return True
 
@@ -111,7 +116,7 @@ class Report:
             expr = parse(source) if isinstance(source, str) else source
             return resolve(expr, scope, self.functions)
         except DiagramError as error:
-            self.take(error, what)
+            self.at(source).take(error, what)
             return None
 
     def take(self, error: DiagramError, what: str) -> None:
@@ -142,7 +147,7 @@ class Report:
     def predicate(self, source: Source, scope: Scope, what: str) -> Typed | None:
         typed = self.expression(source, scope, what)
         if typed is not None and typed.type != BOOL:
-            self.add(
+            self.at(source).add(
                 f"{what} is of type {typed.type}",
                 allowed="a condition, of type bool",
                 next_step="compare it with something",

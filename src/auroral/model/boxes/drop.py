@@ -10,6 +10,8 @@ from typing import ClassVar
 
 from auroral.model.boxes.base import BoxFacts, Report, TypedBox, expect_ports
 from auroral.model.boxes.later import FIELD_WINDOWS, TUPLE_WINDOWS, NotStime, later
+from auroral.model.boxes.window_sizes import step
+from auroral.model.duration import spell
 from auroral.model.stream import StreamType
 
 
@@ -103,31 +105,31 @@ class WindowDrop:
     )
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
-        if not expect_ports(report, "window_drop", inputs, outputs, 1, 1) or not _rate_is_fine(self.rate, report):
+        if not expect_ports(report, "window_drop", inputs, outputs, 1, 1):
             return None
-        stream = inputs[0]
+        stream, rated = inputs[0], _rate_is_fine(self.rate, report)
         if self.tuples:
-            return later(TUPLE_WINDOWS, (stream,))
+            return later(TUPLE_WINDOWS, (stream,)) if rated else None
         known = [report.field(name, stream) for name in (*self.group_by, *([self.field] if self.field else []))]
-        if not all(known):
+        if not (rated and all(known)):
             return None
         clock = stream.clock(self.field) if self.field else None
         if self.field and clock is None:
             return later(FIELD_WINDOWS, (stream,), NotStime(0, self.field))
-        unit = clock.unit if clock else 1
+        length = step(clock, stream) if clock else 1
         # Infinity and NaN, which XML numbers may be, have no integer.
         finite = math.isfinite(self.size) and math.isfinite(self.advance)
-        size, advance = (round(value * unit) if finite else 0 for value in (self.size, self.advance))
+        size, advance = (round(value * length) if finite else 0 for value in (self.size, self.advance))
         if not 0 < advance <= size:
             report.add(
-                f"window-size is {self.size} and window-slide {self.advance}",
-                allowed="0 < window-slide <= window-size",
+                f"windows of size {self._shown(self.size)} that begin every {self._shown(self.advance)}",
+                allowed="both above 0, and the second at most the first",
                 next_step="give both the sizes that the aggregate behind it has",
             )
             return None
         if self.max_batch_size < 1:
             report.add(
-                f"max_batch_size is {self.max_batch_size}",
+                f"{self.max_batch_size} windows stay or go together",
                 allowed="1 or more",
                 next_step="write 1 to judge each window by itself",
             )
@@ -143,6 +145,10 @@ class WindowDrop:
             phase=phase,
             group_by=self.group_by,
         )
+
+    def _shown(self, length: float) -> str:
+        """As its user wrote it: a length of time, or a number in a file."""
+        return spell(int(length)) if isinstance(length, int) and self.field is None else f"{length:g}"
 
 
 def _rate_is_fine(rate: float, report: Report) -> bool:

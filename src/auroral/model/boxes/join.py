@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
@@ -11,8 +11,10 @@ from typing import ClassVar
 from auroral.model.boxes.base import BoxClass, BoxFacts, Report, Source, TypedBox, expect_ports
 from auroral.model.boxes.later import FIELD_JOINS, JOIN_TIMEOUTS, TUPLE_JOINS, NotStime, TypedLater, later
 from auroral.model.boxes.stateless import schema_of
+from auroral.model.boxes.window_sizes import step
 from auroral.model.expression import Scope, Typed
 from auroral.model.stream import StreamType
+from auroral.model.types import BOOL
 
 
 class JoinKind(StrEnum):
@@ -52,7 +54,11 @@ class TypedJoin(TypedBox):
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """`left` and `right` are buffer sizes; `columns` the output fields, none for all of both sides."""
+    """`left` and `right` are buffer sizes; `columns` the output fields, none for all of both sides.
+
+    Of a name that both sides have, the left one's keeps it, as a box behind it in a Borealis file expects; with `sides_named`, both
+    get their side in front.
+    """
 
     predicate: Source
     left: JoinBuffer
@@ -60,6 +66,7 @@ class Join:
     columns: tuple[tuple[str, Source], ...] = ()
     kind: JoinKind = JoinKind.INNER
     unmatched_when_missing: bool = False
+    sides_named: bool = False
     timeout: float | None = None
     type_name: str = "join"
 
@@ -85,10 +92,10 @@ class Join:
         sizes = [self._size(side, inputs, report) for side in (0, 1)]
         scope = Scope.named(left=left.schema, right=right.schema)
         predicate = report.predicate(self.predicate, scope, "predicate")
-        written = self.columns or _concatenation(left, right)
+        written = self.columns or _concatenation(left, right, self.sides_named)
         typed = [(name, report.expression(source, scope, f"field {name!r}")) for name, source in written]
         columns = tuple((name, t) for name, t in typed if t is not None)
-        schema = schema_of(((name, t.type) for name, t in columns), report)
+        schema = schema_of(((name, BOOL if t is None else t.type) for name, t in typed), report)
         left_size, right_size = sizes
         if predicate is None or len(columns) < len(typed) or schema is None or left_size is None or right_size is None:
             return None
@@ -120,7 +127,7 @@ class Join:
             )
             return None
         clock = inputs[side].clock(buffer.field) if buffer.field is not None else None
-        return round(buffer.size * (clock.unit if clock is not None else 1))
+        return round(buffer.size * (step(clock, inputs[side]) if clock is not None else 1))
 
     def _not_yet(self, inputs: Sequence[StreamType], output: StreamType) -> TypedLater | None:
         if self.left.tuples or self.right.tuples:
@@ -137,12 +144,23 @@ class Join:
         return (self.kind is not JoinKind.RIGHT, self.kind is not JoinKind.LEFT)
 
 
-def _concatenation(left: StreamType, right: StreamType) -> tuple[tuple[str, str], ...]:
-    """All fields of both sides; a name that both have gets its side in front."""
-    columns = []
-    for side, own, other in (("left", left, right), ("right", right, left)):
-        for name in own.schema.names:
-            columns.append(
-                (f"{side}_{name}" if other.schema.get(name) is not None else name, f'{side}.field("{name}")')
-            )
+def _concatenation(left: StreamType, right: StreamType, sides_named: bool) -> tuple[tuple[str, str], ...]:
+    """All fields of both sides; of a name that both have, the right one gets its side in front, or both do."""
+    shared = {name for name in left.schema.names if right.schema.get(name) is not None}
+    taken = {*left.schema.names, *right.schema.names}
+    columns = [
+        (f"left_{name}" if sides_named and name in shared else name, f'left.field("{name}")')
+        for name in left.schema.names
+    ]
+    for name in right.schema.names:
+        columns.append((_second_name(name, taken) if name in shared else name, f'right.field("{name}")'))
     return tuple(columns)
+
+
+def _second_name(name: str, taken: Container[str]) -> str:
+    """What the right side's field is called where the left side has one of its `name`."""
+    shown = f"right_{name}"
+    while shown in taken:
+        # The left side is the result of a join itself.
+        shown = f"right_{shown}"
+    return shown

@@ -80,6 +80,10 @@ FIELD_WINDOWS = NotYet(
     "windows on a field that does not carry the stream's stime are folds of a later release",
     "put the window on a field that carries the stream's stime; `auroral check` says where the time is lost",
 )
+FRACTIONS = NotYet(
+    "windows that are no whole number of what an integer field counts come in a later release: the result names its window by such a number",
+    "round window-size and advance, or have the field in a smaller unit",
+)
 WINDOW_TIMEOUTS = NotYet(
     "timeouts of windows come in a later release",
     "leave timeout out: with independent-window-alignment, the boundary closes windows",
@@ -105,7 +109,7 @@ ONE_SIDED_JOINS = NotYet(
 )
 
 FORMS = {
-    "aggregate": (TUPLE_WINDOWS, ARRIVAL_WINDOWS, FIELD_WINDOWS, WINDOW_TIMEOUTS, REPEATED_FIELDS),
+    "aggregate": (TUPLE_WINDOWS, ARRIVAL_WINDOWS, FIELD_WINDOWS, FRACTIONS, WINDOW_TIMEOUTS, REPEATED_FIELDS),
     "window_drop": (TUPLE_WINDOWS, FIELD_WINDOWS),
     "join, sjoin, aurorajoin": (TUPLE_JOINS, FIELD_JOINS, JOIN_TIMEOUTS),
     "sjoin": (ONE_SIDED_JOINS,),

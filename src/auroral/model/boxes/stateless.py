@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from auroral.model.boxes.base import BoxClass, BoxFacts, Report, Source, TypedBox, error_stream, expect_ports
@@ -55,7 +55,7 @@ class Filter:
             report.add(
                 "a filter needs at least one predicate",
                 allowed="one predicate for each output",
-                next_step="give it expression.0",
+                next_step="give it one, as in v > 1",
             )
             return None
         cases = len(self.predicates) + self.else_port
@@ -117,17 +117,17 @@ class Map:
             report.add(
                 "a map needs at least one output field",
                 allowed="one expression for each output field",
-                next_step="give it expression.0 and output-field-name.0",
+                next_step="give it a field and what it is, as in kb and bytes / 1024",
             )
             return None
         stream = inputs[0]
         scope = report.scope(stream)
         typed = [(name, report.expression(source, scope, f"field {name!r}")) for name, source in self.columns]
         columns = tuple((name, t) for name, t in typed if t is not None)
-        if len(columns) < len(typed):
+        schema = schema_of(((name, INT if t is None else t.type) for name, t in typed), report)
+        if len(columns) < len(typed) or schema is None:
             return None
-        schema = schema_of(((name, t.type) for name, t in columns), report)
-        if schema is None or not report.rejects(self.on_error, (t for _, t in columns), stream, side):
+        if not report.rejects(self.on_error, (t for _, t in columns), stream, side):
             return None
         clocks = []
         for name, t in columns:
@@ -147,18 +147,20 @@ class Map:
 
 
 def schema_of(fields: Iterable[tuple[str, FieldType]], report: Report) -> Schema | None:
-    """A schema from (name, type) pairs; a repeated or reserved name is reported."""
+    """A schema from (name, type) pairs; a repeated or reserved name is reported.
+
+    Where an expression is wrong its field has any type, so that the names are judged all the same.
+    """
     try:
         return Schema(tuple(Field(name, t) for name, t in fields))
     except DiagramError as error:
-        for problem in error.problems:
-            report.add(problem.what, problem.allowed, problem.next_step)
+        report.problems += [replace(problem, place=report.place) for problem in error.problems]
         return None
 
 
 def merged(inputs: Sequence[StreamType], report: Report, what: str) -> StreamType | None:
     """The type of a union: same field names in order, types widened to a common one."""
-    first = inputs[0].schema
+    first, before = inputs[0].schema, len(report.problems)
     fields = list(first.fields)
     for number, stream in enumerate(inputs[1:], 1):
         if stream.schema.names != first.names:
@@ -167,7 +169,7 @@ def merged(inputs: Sequence[StreamType], report: Report, what: str) -> StreamTyp
                 allowed="inputs of one schema",
                 next_step="put a map before it that gives the same fields in the same order",
             )
-            return None
+            continue
         for position, other in enumerate(stream.schema.fields):
             common = common_type(fields[position].type, other.type)
             if common is None:
@@ -177,8 +179,10 @@ def merged(inputs: Sequence[StreamType], report: Report, what: str) -> StreamTyp
                     allowed="inputs of one schema; numbers widen by themselves",
                     next_step="put a map before it that converts the field",
                 )
-                return None
-            fields[position] = Field(other.name, common)
+            else:
+                fields[position] = Field(other.name, common)
+    if len(report.problems) > before:
+        return None
     clocks = tuple(clock for clock in inputs[0].clocks if all(clock in stream.clocks for stream in inputs))
     order: tuple[FieldType, ...] = (INT, *(t for stream in inputs for t in stream.order))
     return StreamType(Schema(tuple(fields)), clocks, order)

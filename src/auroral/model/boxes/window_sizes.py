@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from auroral.model.boxes.base import Report
-from auroral.model.duration import spell
-from auroral.model.windows import EventTimeWindow, Landmark, LatePolicy, Runs, Window
+from auroral.model.duration import UNITS, spell
+from auroral.model.stream import ClockField, StreamType
+from auroral.model.types import Kind
+from auroral.model.windows import EventTimeWindow, Landmark, LatePolicy, Runs, StimeWindow, Window
 
 LARGEST = 2**62
 """Sizes stay below this: sums of a stime and a few sizes fit 64 bits."""
+
+
+def step(clock: ClockField, stream: StreamType) -> int:
+    """Microseconds in one step of a size that is written for a window or a buffer on this field.
+
+    An integer's are what it counts. A timestamp is kept in microseconds, but a size beside it counts seconds: a window of 10
+    is as long whichever of the two types a file declares.
+    """
+    return UNITS["s"] if stream.schema[clock.name].kind is Kind.TIMESTAMP else clock.unit
+
+
+def _shown(window: Window, length: float) -> str:
+    """A size as its user wrote it: a length of time, or a number in a file."""
+    return spell(int(length)) if isinstance(window, StimeWindow | EventTimeWindow) else f"{length:g}"
 
 
 def check_sizes(window: Window, report: Report) -> None:
@@ -16,13 +32,13 @@ def check_sizes(window: Window, report: Report) -> None:
     if not (0 < window.size < LARGEST and 0 < window.advance < LARGEST):
         # Written so that infinity and NaN, which XML numbers may be, fail too.
         report.add(
-            f"window-size is {window.size} and advance {window.advance}",
-            allowed="numbers above 0",
-            next_step="mend the size that is not",
+            f"windows of size {_shown(window, window.size)} that begin every {_shown(window, window.advance)}",
+            allowed="a size and an advance above 0 that fit 64 bits",
+            next_step="mend the one that is not",
         )
     elif window.advance > window.size:
         report.add(
-            f"advance {window.advance} is larger than the window size {window.size}",
+            f"the advance {_shown(window, window.advance)} is larger than the window size {_shown(window, window.size)}",
             allowed="an advance of at most the window size",
             next_step="rows between windows would be lost: filter them out before instead",
         )

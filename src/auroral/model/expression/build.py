@@ -19,7 +19,7 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 class Refused(Exception):
     """The parser understood the text, but it cannot be meant."""
 
-    def __init__(self, at: int, what: str, allowed: str | None = None, next_step: str | None = None):
+    def __init__(self, at: int, what: str, allowed: str, next_step: str):
         super().__init__(what)
         self.at, self.what, self.allowed, self.next_step = at, what, allowed, next_step
 
@@ -57,14 +57,17 @@ class BuildTree(Transformer[Token, Any]):
         return Literal(_at(token), int(digits))
 
     def floating(self, token: Token) -> Node:
-        single = token[-1] in "fF"
-        value = float(token.rstrip("fFdD"))
+        digits = token.rstrip("fFdD")
+        suffix, value = token[len(digits) :].lower(), float(digits)
+        single = suffix == "f"
         if single:
             value = nearest_single(value)
         if math.isinf(value):
-            kind = "single" if single else "double"
-            raise Refused(_at(token), f"the number is too large for a {kind}")
-        return Literal(_at(token), value, single)
+            kind, largest = ("single", "3.4028235e38f") if single else ("double", "1.7976931348623157e308")
+            raise Refused(
+                _at(token), f"the number is too large for a {kind}", f"up to {largest}", "write a smaller one"
+            )
+        return Literal(_at(token), value, suffix)
 
     def string(self, token: Token) -> Node:
         return Literal(_at(token), _unquoted(token))
@@ -83,7 +86,8 @@ class BuildTree(Transformer[Token, Any]):
             raise Refused(
                 _at(qualifier),
                 f"{qualifier}.{function}(...) is not a function",
-                next_step='functions have no prefix; an odd field name is stream.field("odd name")',
+                'stream.name, or stream.field("odd name")',
+                f"functions have no prefix: write {function}(...), or {qualifier}.{function} for the field",
             )
         return Name(_at(qualifier), self._identifier(qualifier), self._identifier(_unquoted(name)))
 
@@ -100,7 +104,12 @@ class BuildTree(Transformer[Token, Any]):
     def _odd_field(self, name: Token, args: tuple[Node, ...]) -> Node:
         if len(args) == 1 and isinstance(args[0], Literal) and isinstance(args[0].value, str):
             return Name(_at(name), None, self._identifier(args[0].value))
-        raise Refused(_at(name), "field(...) takes the name of a field in quotes", 'field("odd name")')
+        raise Refused(
+            _at(name),
+            "field(...) takes the name of a field in quotes",
+            'field("odd name")',
+            "put quotes around the name, or write the name alone",
+        )
 
     def aggregate(self, name: Token, *args: Any) -> tuple[int, str, tuple[Node, ...]]:
         real = tuple(arg for arg in args if not isinstance(arg, Token))
@@ -133,7 +142,12 @@ def _unquoted(token: Token) -> str:
         _escaped, inner.replace(quote * 2, "\\" + quote) if "\\" not in inner else _undouble(inner, quote)
     )
     if any("\ud800" <= c <= "\udfff" for c in value):
-        raise Refused(_at(token), "the string holds half of a surrogate pair, which is not a character")
+        raise Refused(
+            _at(token),
+            "the string holds half of a surrogate pair, which is not a character",
+            "whole characters; \\u writes those of four hexadecimal digits that are no half",
+            "write the character itself",
+        )
     return value
 
 

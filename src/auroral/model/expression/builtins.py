@@ -102,6 +102,8 @@ def _table() -> dict[str, Builtin]:
         Builtin("max", "max(a, b, ...)", "the greatest; null if one is null", _extreme),
         Builtin("abs", "abs(x)", "without its sign", _absolute),
         Builtin("pow", "pow(x, y)", "x to the power y", _fixed(DOUBLE, DOUBLE, DOUBLE)),
+        Builtin("atan2", "atan2(y, x)", "the angle of the point (x, y), in radians; -0.0 counts as 0.0",
+                _fixed(DOUBLE, DOUBLE, DOUBLE)),
         Builtin("now", "now()", "the time in seconds, or now(s): s seconds later; refused when run: not repeatable",
                 _fixed(DOUBLE, DOUBLE, optional=1), pure=False),
         Builtin("rand", "rand()", "a random number; refused when run", _fixed(DOUBLE, DOUBLE, optional=1),

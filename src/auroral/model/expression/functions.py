@@ -114,14 +114,14 @@ def register_function(name: str, call: Callable[..., Any] | None, args: str, ret
 
 def function(signature: str, *, name: str | None = None) -> Callable[[F], F]:
     """`register_function` as a decorator, `@function("int, int -> double")`; it keeps the Python name."""
-    args, arrow, returns = signature.rpartition("->")
+    args, arrow, returns = signature.rpartition("->") if isinstance(signature, str) else ("", "", "")  # type: ignore[redundant-expr]  # users err
     if not arrow:
         raise DiagramError(
             [
                 Problem(
                     f"{signature!r} is not the signature of a function",
                     allowed='"int, int -> double"',
-                    next_step="write the types of the arguments, an arrow, and that of the result",
+                    next_step='write the types of the arguments, an arrow, and that of the result: @auroral.function("int -> int")',
                 )
             ]
         )

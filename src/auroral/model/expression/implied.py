@@ -1,12 +1,15 @@
-"""Types where syntax leaves them open: bare nulls, literals beside decimals, implied conversions."""
+"""Types where syntax leaves them open: bare nulls, literals beside decimals and singles, implied conversions."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from decimal import Decimal
 
 from auroral.model.expression.singles import nearest_single
-from auroral.model.expression.typed import Constant, Convert, Typed
-from auroral.model.types import INTEGER_BITS, FieldType, Kind, decimal, string
+from auroral.model.expression.syntax import Literal, Node, Unary
+from auroral.model.expression.typed import Constant, Convert, Prefix, Typed
+from auroral.model.types import INTEGER_BITS, SINGLE, FieldType, Kind, decimal, string
 
 
 class BareNull:
@@ -14,6 +17,34 @@ class BareNull:
 
 
 NULL = BareNull()
+
+
+Found = Typed | BareNull | None  # None: wrong, and reported
+
+
+def beside_singles(written: Sequence[Node], found: Sequence[Found]) -> list[Found]:
+    """The operands, of which float literals without suffix are singles if another operand is one.
+
+    In Borealis every such literal is a single. As a double, 0.1 equals no single, and makes a double of what it is added to.
+    """
+    if not any(not isinstance(one, BareNull | None) and one.type == SINGLE for one in found):
+        return list(found)
+    return [_as_single(node, one) for node, one in zip(written, found, strict=True)]
+
+
+def _as_single(written: Node, found: Found) -> Found:
+    match written, found:
+        case Literal(suffix=""), Constant(value=float(value)):
+            rounded = nearest_single(value)
+            # What a single cannot hold stays a double.
+            return Constant(SINGLE, rounded) if math.isfinite(rounded) and bool(rounded) == bool(value) else found
+        case Unary(op="-", operand=operand), Prefix(operand=negated):
+            single = _as_single(operand, negated)
+            return Prefix(SINGLE, "-", single) if isinstance(single, Constant) and single.type == SINGLE else found
+        case Unary(op="+", operand=operand), _:
+            return _as_single(operand, found)
+        case _:
+            return found
 
 
 def pair_types(left: Typed | BareNull, right: Typed | BareNull) -> tuple[FieldType, FieldType]:

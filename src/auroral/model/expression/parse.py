@@ -20,6 +20,24 @@ DEEPEST = 200
 # The engine guards these against nulls and exceptions; each costs Spark several levels and an analysis pass.
 HEAVY = frozenset(("/", "min", "max", "ln", "log", "floor", "ceil", "pad"))
 HEAVY_LEVELS = 6
+MADE_OF = "names, numbers, texts in quotes, ( ) and ,, and the operators + - * / % = != < <= > >= and or not"
+_SQL = "only Spark SQL has it: in Python, write auroral.sql('{}', 'bool')"
+_INSTEAD_OF_SQL = {
+    "is": _SQL.format("x is null"),
+    "like": _SQL.format("x like ..."),
+    "rlike": _SQL.format("x rlike ..."),
+    "in": "write x = 1 or x = 2; in Python, auroral.sql('x in (1, 2)', 'bool') is Spark SQL",
+    "between": "write x >= 1 and x <= 3",
+    "when": "write if CONDITION then VALUE else VALUE",
+    "as": "convert with a function, as in int(x)",
+}
+_INSTEAD_OF = {
+    "&": "write && or and",
+    "|": "write || or or",
+    "`": 'write the name alone, or field("odd name")',
+    ":": "convert with a function, as in int(x)",
+}
+_ONE_CALL = {"aggregate": "write one call, such as sum(bytes * 8) or count()"}
 
 
 def parse(text: str, *, fold_case: bool = False) -> Expr:
@@ -62,7 +80,9 @@ def _run(text: str, start: str, fold_case: bool):  # type: ignore[no-untyped-def
         )
     surrogate = next((i for i, c in enumerate(text) if "\ud800" <= c <= "\udfff"), None)
     if surrogate is not None:
-        raise _error(text, surrogate, "half of a surrogate pair, which is not a character", None, "remove it")
+        raise _error(
+            text, surrogate, "half of a surrogate pair, which is not a character", "whole characters", "remove it"
+        )
     try:
         return _parser(fold_case).parse(text, start=start)
     except Refused as refused:
@@ -94,27 +114,40 @@ def _syntax_error(text: str, start: str, unexpected: UnexpectedInput) -> Express
     if isinstance(unexpected, UnexpectedCharacters):
         at = cast(int, unexpected.pos_in_stream)
         if text[at] in "\"'":
-            return _error(text, at, "the string that starts here has no end", None, f"close it with {text[at]}")
+            quote = text[at]
+            what, allowed = "the string that starts here has no end", f"{quote}text between two quotes{quote}"
+            return _error(text, at, what, allowed, f"close it with {quote}")
         if text[at].isdigit():
-            return _error(text, at, "not a number", "12, 1.5, 1e-3, 1.5f, 1.5d", None)
-        sign = {"&": "write && or and", "|": "write || or or"}.get(text[at], "remove it, or quote it in a string")
-        return _error(text, at, f"the character {text[at]!r} has no meaning here", None, sign)
-    if not isinstance(unexpected, UnexpectedToken):  # pragma: no cover  # Lark's LALR parser has no third kind
-        return _error(text, len(text), "the expression does not end", None, None)
+            step = "names begin with a letter: mend the number, or put an operator behind it"
+            return _error(text, at, "not a number", "12, 1.5, 1e-3, 1.5f, 1.5d", step)
+        step = _INSTEAD_OF.get(text[at], "remove it, or quote it in a string")
+        return _error(text, at, f"the character {text[at]!r} has no meaning here", MADE_OF, step)
+    assert isinstance(unexpected, UnexpectedToken)  # Lark's LALR parser has no third kind
     token: Token = unexpected.token
     expected = _spoken(unexpected.accepts or unexpected.expected)
     if token.type == "$END":
-        what = "the expression ends too early" if text.strip() else "the expression is empty"
-        return _error(text, len(text), what, expected, _aggregate_hint(start))
+        if not text.strip():
+            return _error(text, len(text), "the expression is empty", expected, _ONE_CALL.get(start, "write one"))
+        step = _ONE_CALL.get(start, "write what is missing at its end")
+        return _error(text, len(text), "the expression ends too early", expected, step)
     at = token.start_pos or 0
-    hint = _aggregate_hint(start)
+    return _error(text, at, f"{str(token)!r} cannot stand here", expected, _next_step(text, start, token, expected))
+
+
+def _next_step(text: str, start: str, token: Token, expected: str) -> str:
+    """What to write where `token` cannot stand."""
+    at = token.start_pos or 0
     if token == ">" and text[:at].rstrip().endswith("<"):
-        hint = "write != for unequal"
-    return _error(text, at, f"{str(token)!r} cannot stand here", expected, hint)
-
-
-def _aggregate_hint(start: str) -> str | None:
-    return "write one call, such as sum(bytes * 8) or count()" if start == "aggregate" else None
+        return "write != for unequal"
+    if start in _ONE_CALL:
+        return _ONE_CALL[start]
+    if token.lower() in _INSTEAD_OF_SQL:
+        return _INSTEAD_OF_SQL[token.lower()]
+    if token.lower() == "not" and "an operator" in expected:
+        return "not stands before what it negates, as in not (x = 1)"
+    if token == ")":
+        return "remove it, or open it with ( before"
+    return "put an operator between, or remove it" if "an operator" in expected else "write a value before it"
 
 
 def _spoken(terminals: Iterable[str]) -> str:
@@ -122,8 +155,9 @@ def _spoken(terminals: Iterable[str]) -> str:
     words = {SPOKEN[name] for name in terminals if name in SPOKEN}
     if "an operator" in words:
         words.discard("a value")  # only the parenthesis that would make a name a call
-    return " or ".join(sorted(words))
+    # After a whole expression the parser has nothing left to name.
+    return " or ".join(sorted(words)) or SPOKEN["$END"]
 
 
-def _error(text: str, at: int, what: str, allowed: str | None, next_step: str | None) -> ExpressionError:
+def _error(text: str, at: int, what: str, allowed: str, next_step: str) -> ExpressionError:
     return ExpressionError(text, [point(Problem(what, allowed=allowed, next_step=next_step), text, at)])

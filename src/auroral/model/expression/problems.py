@@ -24,9 +24,13 @@ class NotRegistered(ExpressionError):
     """Nothing is wrong but that functions are not known which Borealis' users wrote, and which files of theirs call."""
 
 
+# Of a module of Borealis for rectangles that move.
+_SPATIAL = ("overlap1", "overlap2", "contained1", "contained2")
+
+
 def users_wrote(name: str) -> bool:
-    """Whether a function or aggregate has a name that those of Borealis' users have: LRSecToMin, FidAlarmCounter."""
-    return name.startswith(("lr", "fid"))
+    """Whether a function or aggregate has a name that those of Borealis' users and modules have: LRSecToMin, FidAlarmCounter."""
+    return name.startswith(("lr", "fid")) or name in _SPATIAL
 
 
 def point(problem: Problem, text: str, at: int) -> Problem:

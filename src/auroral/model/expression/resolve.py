@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from auroral.model.errors import Problem, nearest, unknown_name
 from auroral.model.expression import operators
 from auroral.model.expression.builtins import BUILTINS, CONVERSIONS, Builtin
 from auroral.model.expression.functions import Function, Functions, default_functions
-from auroral.model.expression.implied import NULL, BareNull, converted, padded, pair_types
+from auroral.model.expression.implied import NULL, BareNull, Found, beside_singles, converted, padded, pair_types
 from auroral.model.expression.problems import ExpressionError, NotRegistered, point, users_wrote
 from auroral.model.expression.scope import Scope
 from auroral.model.expression.sqlnames import judged
@@ -57,19 +59,16 @@ def resolve(expr: Expr | SqlExpression, scope: Scope, functions: Functions | Non
     return root
 
 
-_Found = Typed | BareNull | None  # None: wrong, and reported
-
-
 class _Resolver:
     def __init__(self, scope: Scope, functions: Functions):
         self._scope, self._functions = scope, functions
         self.problems: list[tuple[int, Problem]] = []
         self.missing: list[tuple[int, Problem]] = []
 
-    def report(self, node: Node, what: str, allowed: str | None = None, next_step: str | None = None) -> None:
+    def report(self, node: Node, what: str, allowed: str, next_step: str) -> None:
         self.problems.append((node.at, Problem(what, allowed=allowed, next_step=next_step)))
 
-    def visit(self, node: Node) -> _Found:
+    def visit(self, node: Node) -> Found:
         match node:
             case Literal():
                 return self._literal(node)
@@ -90,17 +89,18 @@ class _Resolver:
             case Unary():
                 return self._unary(node)
             case Binary():
-                return self._binary(node, self.visit(node.left), self.visit(node.right))
+                sides = (self.visit(node.left), self.visit(node.right))
+                return self._binary(node, *beside_singles((node.left, node.right), sides))
             case If():
-                found_parts = (self.visit(node.condition), self.visit(node.then), self.visit(node.otherwise))
-                return self._choice(node, *found_parts)
+                condition, branches = self.visit(node.condition), (self.visit(node.then), self.visit(node.otherwise))
+                return self._choice(node, condition, *beside_singles((node.then, node.otherwise), branches))
             case Call():
-                args: list[_Found] = []
+                args: list[Found] = []
                 for arg in node.args:
                     args.append(self.visit(arg))
-                return self._call(node, args)
+                return self._call(node, beside_singles(node.args, args) if node.name in ("min", "max") else args)
 
-    def _literal(self, node: Literal) -> _Found:
+    def _literal(self, node: Literal) -> Found:
         match node.value:
             case None:
                 return NULL
@@ -109,17 +109,17 @@ class _Resolver:
             case int():
                 return self._integer(node, node.value)
             case float():
-                return Constant(SINGLE if node.single else DOUBLE, node.value)
+                return Constant(SINGLE if node.suffix == "f" else DOUBLE, node.value)
             case str():
                 return Constant(string(max(1, len(node.value))), node.value)
 
-    def _integer(self, node: Node, value: int) -> _Found:
+    def _integer(self, node: Node, value: int) -> Found:
         if not -(2**63) <= value < 2**63:
             self.report(node, "the integer is too large for a long", f"up to {2**63 - 1}", "write it as a float")
             return None
         return Constant(INT if -(2**31) <= value < 2**31 else LONG, value)
 
-    def _unary(self, node: Unary) -> _Found:
+    def _unary(self, node: Unary) -> Found:
         literal = node.operand
         if node.op == "-" and isinstance(literal, Literal) and type(literal.value) is int:
             # The smallest long has no positive counterpart, so the sign belongs to the number.
@@ -151,7 +151,7 @@ class _Resolver:
         operand = converted(operand, operators.promoted(operand.type))
         return operand if node.op == "+" else Prefix(operand.type, "-", operand)
 
-    def _binary(self, node: Binary, left: _Found, right: _Found) -> _Found:
+    def _binary(self, node: Binary, left: Found, right: Found) -> Found:
         if left is None or right is None:
             return None
         if isinstance(left, BareNull) and isinstance(right, BareNull):
@@ -162,6 +162,14 @@ class _Resolver:
                 f"null {node.op} null has no type",
                 allowed="one side with a type",
                 next_step="convert one, as in int(null)",
+            )
+            return None
+        if node.op in operators.COMPARISONS and (isinstance(left, BareNull) or isinstance(right, BareNull)):
+            self.report(
+                node,
+                f"{node.op} null never holds: null is neither equal nor unequal to anything",
+                allowed="comparisons of two values",
+                next_step="only Spark SQL finds nulls: in Python, write auroral.sql('x is null', 'bool')",
             )
             return None
         left_type, right_type = pair_types(left, right)
@@ -180,11 +188,13 @@ class _Resolver:
             step = "convert one side: string(x) for integers, double(x) or int(x) for text"
         elif kinds == {Kind.DECIMAL} or (Kind.DECIMAL in kinds and left.is_numeric and right.is_numeric):
             what, step = f"{what}: both together need more than 38 digits", "convert one side with double(x)"
+        elif node.op in operators.COMPARISONS and any(_compares(side) for side in (node.left, node.right)):
+            step = "compare twice: 1 < x < 3 is written 1 < x and x < 3"
         elif node.op in operators.LOGIC or Kind.BOOL in kinds:
             step = "comparisons bind tighter than and/or, and != looser than =: use parentheses"
         self.report(node, what, allowed="two values of types that the operator is for", next_step=step)
 
-    def _choice(self, node: If, condition: _Found, then: _Found, otherwise: _Found) -> _Found:
+    def _choice(self, node: If, condition: Found, then: Found, otherwise: Found) -> Found:
         if isinstance(condition, BareNull):
             condition = Constant(BOOL, None)
         if condition is not None and condition.type.kind is not Kind.BOOL:
@@ -211,15 +221,16 @@ class _Resolver:
             return None
         return Choice(common, condition, converted(then, common), converted(otherwise, common))
 
-    def _call(self, node: Call, args: list[_Found]) -> _Found:
+    def _call(self, node: Call, args: list[Found]) -> Found:
         builtin, user = BUILTINS.get(node.name), self._functions.get(node.name)
         if builtin is None and user is None and users_wrote(node.name):
             self.missing.append((node.at, _not_built_in(node.name)))
         elif builtin is None and user is None:
             names = sorted([*BUILTINS, *self._functions])
             problem = unknown_name("function", node.name, names)
-            own = "register your own with auroral's register_function"
-            self.report(node, problem.what, problem.allowed, problem.next_step if nearest(node.name, names) else own)
+            if nearest(node.name, names) is None:
+                problem = replace(problem, next_step="register your own with auroral's register_function")
+            self.problems.append((node.at, problem))
         known = [arg for arg in args if arg is not None]
         if len(known) < len(args):
             return None
@@ -227,7 +238,7 @@ class _Resolver:
             return self._builtin(node, builtin, known)
         return self._user(node, user, known) if user is not None else None
 
-    def _builtin(self, node: Call, builtin: Builtin, args: list[Typed | BareNull]) -> _Found:
+    def _builtin(self, node: Call, builtin: Builtin, args: list[Typed | BareNull]) -> Found:
         given = [None if isinstance(arg, BareNull) else arg.type for arg in args]
         signature = builtin.rule(given)
         if isinstance(signature, str):
@@ -241,7 +252,7 @@ class _Resolver:
             result = padded(ready[0], ready[1], result)
         return Invoke(result, builtin.name, ready)
 
-    def _user(self, node: Call, user: Function, args: list[Typed | BareNull]) -> _Found:
+    def _user(self, node: Call, user: Function, args: list[Typed | BareNull]) -> Found:
         given = [None if isinstance(arg, BareNull) else arg.type for arg in args]
         fits = len(given) == len(user.args) and all(map(operators.accepts, given, user.args))
         if not fits:
@@ -260,10 +271,14 @@ class _Resolver:
 
 def _not_built_in(name: str) -> Problem:
     return Problem(
-        f"the function {name!r} is not built in: users of Borealis wrote it",
+        f"the function {name!r} is not built in: users of Borealis wrote it, or one of its modules has it",
         allowed="built-in functions, and those that are registered",
         next_step=f'register one of that name: auroral.register_function("{name}", f, "int", "int"), in a file for --functions',
     )
+
+
+def _compares(node: Node) -> bool:
+    return isinstance(node, Binary) and node.op in operators.COMPARISONS
 
 
 def _a(given: FieldType) -> str:

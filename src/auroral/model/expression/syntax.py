@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant as written; `single` marks a float with the suffix f."""
+    """A constant as written; `suffix` is the f or d of a float that says its type."""
 
     at: int
     value: bool | int | float | str | None
-    single: bool = False
+    suffix: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,8 @@ class _Reading:
         view_names = {
             v for e in self.root.with_queries("connection_point_view") if (v := self.notes.name(e)) is not None
         }
-        queries = Queries(self.root, self.schemas, view_names, self.notes).read(queue)
+        reading = Queries(self.root, self.schemas, view_names, self.notes)
+        queries = reading.read(queue)
         boxes = [box for query in queries for box in query.boxes]
         self._views_have_streams(inputs, boxes)
         delays = _longest_delays(boxes)
@@ -120,7 +121,7 @@ class _Reading:
             inputs,
             outputs,
             queries,
-            self.views,
+            (*self.views, *reading.named_views.values()),
             self.schemas.read(),
             min(intervals, default=DEFAULT_BUCKET),
             queue=queue,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"' + r"|'(?:[^'\\]|\\.)*'", re.DOTALL)
+# Borealis knew no escapes: a backslash is a character, and the next quote ends the literal.
+_LITERAL = re.compile(r'"[^"]*"|' + r"'[^']*'")
 _FIELD_CALL = re.compile(r"(?:^|[^\w])field\s*\(\s*$")
 
 # Parameters that hold expressions, and those of them whose literals the old parser lower-cased too.
@@ -34,10 +35,11 @@ NAMES = {
 }
 
 
-def fold_expression(text: str) -> tuple[str, tuple[str, ...]]:
+def fold_expression(text: str, *, escaped: bool = True) -> tuple[str, tuple[str, ...]]:
     """`text` in lower case but for its string literals, and those that lower case would have changed.
 
-    The string in `field("Odd Name")` is a field's name: it is lower-cased, as the schema's names are.
+    The string in `field("Odd Name")` is a field's name: it is lower-cased, as the schema's names are. With `escaped`, backslashes
+    are doubled, since in our expressions they begin an escape.
     """
     parts: list[str] = []
     kept: list[str] = []
@@ -50,7 +52,7 @@ def fold_expression(text: str) -> tuple[str, tuple[str, ...]]:
             literal = literal.lower()
         elif literal != literal.lower():
             kept.append(literal)
-        parts.append(literal)
+        parts.append(literal.replace("\\", "\\\\") if escaped else literal)
         end = match.end()
     parts.append(text[end:].lower())
     return "".join(parts), tuple(kept)

@@ -38,7 +38,7 @@ class Notes:
     def place(self, element: Element) -> Place:
         return Place(self.file, element.line, element.label)
 
-    def error(self, element: Element, what: str, allowed: str | None = None, next_step: str | None = None) -> None:
+    def error(self, element: Element, what: str, allowed: str, next_step: str) -> None:
         self.add(Problem(what, self.place(element), allowed, next_step))
 
     def add(self, problem: Problem) -> None:

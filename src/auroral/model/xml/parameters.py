@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from auroral.model.errors import DiagramError, nearest
 from auroral.model.expression import parse
+from auroral.model.written import Written
 from auroral.model.xml.folding import EXPRESSIONS, NAMES, ONCE_LOWERED, fold_expression
 from auroral.model.xml.notes import Notes
 from auroral.model.xml.read import Element
@@ -49,7 +50,11 @@ class Parameters:
             self._take(element, changed=False)
         for element in changes:
             self._take(element, changed=True)
-        self.values = {name: self._folded(name, element) for name, element in self.given.items()}
+        # Borealis took an empty value of what need not be there for none at all.
+        self.given = {
+            name: e for name, e in self.given.items() if name not in shape.optional or e.attributes["value"].strip()
+        }
+        self.values = {name: Written(self._folded(name, e), notes.place(e)) for name, e in self.given.items()}
         if shape.known:
             self._check_names()
 
@@ -102,20 +107,18 @@ class Parameters:
     def _is_numbered(given: str, names: Sequence[str]) -> bool:
         return base(given) != given and f"{base(given)}.N" in names
 
-    def _error(self, element: Element, what: str, allowed: str | None = None, next_step: str | None = None) -> None:
+    def _error(self, element: Element, what: str, allowed: str, next_step: str) -> None:
         self.failed = True
         self.notes.error(element, what, allowed, next_step)
 
-    def fail(
-        self, what: str, allowed: str | None = None, next_step: str | None = None, *, at: str | None = None
-    ) -> None:
+    def fail(self, what: str, allowed: str, next_step: str, *, at: str | None = None) -> None:
         """Something is wrong with the box; `at` names the parameter that shows it."""
         self._error(self.given.get(at or "", self.owner), what, allowed, next_step)
 
     def warn(self, name: str, what: str, next_step: str | None = None) -> None:
         self.notes.warn(self.given.get(name, self.owner), what, next_step=next_step)
 
-    def text(self, name: str) -> str | None:
+    def text(self, name: str) -> Written | None:
         """The value with its case as rule 2 has it; None where the parameter is missing."""
         return self.values.get(name)
 
@@ -125,7 +128,7 @@ class Parameters:
             return value.strip().lower()
         if base(name) not in EXPRESSIONS:
             return value.strip()
-        folded, kept = fold_expression(value)
+        folded, kept = fold_expression(value, escaped=base(name) != "sql")
         if kept and base(name) in ONCE_LOWERED:
             self.notes.warn(
                 element,
@@ -178,7 +181,10 @@ class Parameters:
 
     def names(self, name: str) -> tuple[str, ...]:
         """A list of names, with commas between them."""
-        return tuple(part.strip() for part in (self.text(name) or "").split(",") if part.strip())
+        value = self.text(name)
+        if value is None:
+            return ()
+        return tuple(Written(part.strip(), value.place) for part in value.split(",") if part.strip())
 
     def expression(self, name: str, read: Callable[[str], object] = parse) -> str | None:
         """An expression that `read` can read: here, so that an error has the parameter's line."""
@@ -187,9 +193,10 @@ class Parameters:
             if value is not None:
                 read(value)
         except DiagramError as error:
+            self.failed = True
+            place = self.notes.place(self.given[name])
             for problem in error.problems:
-                what = f"parameter {name!r}: {problem.what}"
-                self._error(self.given[name], what, problem.allowed, problem.next_step)
+                self.notes.add(replace(problem, what=f"parameter {name!r}: {problem.what}", place=place))
         return value
 
     def expressions(self, name: str, read: Callable[[str], object] = parse) -> tuple[str, ...]:

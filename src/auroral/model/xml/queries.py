@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from auroral.model.boxes.base import BoxSpec
 from auroral.model.boxes.later import Later
-from auroral.model.diagram import Box, Query, QueueOptions, Table
-from auroral.model.errors import unknown_name
+from auroral.model.diagram import Box, ConnectionPointView, Query, QueueOptions, Table
+from auroral.model.errors import nearest, unknown_name
 from auroral.model.xml.boxes import ARRAY_BOXES, SHAPES, is_array_box, spec_of
 from auroral.model.xml.notes import Notes
 from auroral.model.xml.parameters import Parameters
@@ -53,7 +53,7 @@ def _everywhere(root: Element, tag: str) -> list[Element]:
 
 
 class Queries:
-    """Reads all queries of one file; `tables` and `views` are the names that boxes may refer to."""
+    """Reads all queries of one file; `views` are the names of those that are declared, `named_views` those that only ports name."""
 
     def __init__(self, root: Element, schemas: Schemas, views: set[str], notes: Notes):
         self.root = root
@@ -63,6 +63,7 @@ class Queries:
         self.changes = read_changes(root, notes)
         self.tables = {name for e in _everywhere(root, "table") if (name := notes.name(e)) is not None}
         self.seen_tables: set[str] = set()
+        self.named_views: dict[str, ConnectionPointView] = {}
 
     def read(self, outer: QueueOptions) -> tuple[Query, ...]:
         queries: dict[str, Query] = {}
@@ -114,7 +115,7 @@ class Queries:
         if not ports:
             self.notes.error(element, "the box reads no stream", "at least one <in>", 'add <in stream="..."/>')
         port_queues = tuple(queue_options(port, queue, self.notes) for port in ports)
-        port_views = tuple(self._view(port) for port in ports)
+        port_views = tuple(self._view(port, stream) for port, stream in zip(ports, inputs, strict=True))
         access = tuple(table for a in element.all("access") if (table := self._accessed(a)) is not None)
         spec = self._spec(element, name, len(ports))
         streams_read = all(stream is not None for stream in (*inputs, *outputs))
@@ -137,10 +138,19 @@ class Queries:
         if stream is not None and port is not None and inputs:
             inputs[port] = stream
 
-    def _view(self, port: Element) -> str | None:
+    def _view(self, port: Element, stream: str | None) -> str | None:
+        """The view that a port names. One that is declared nowhere is of the stream that the port reads, as in Borealis."""
         name = self.notes.name(port, "connection_point_view")
-        if name is not None and name not in self.views:
-            self.notes.unknown(port, "connection_point_view", name, sorted(self.views))
+        if name is None or name in self.views or stream is None:
+            return name
+        if (meant := nearest(name, sorted(self.views))) is not None:
+            self.notes.warn(
+                port,
+                f"connection_point_view {name!r} is declared nowhere: it is taken for one of stream {stream!r}",
+                ", ".join(sorted(self.views)),
+                f"did you mean {meant!r}?",
+            )
+        self.named_views.setdefault(name, ConnectionPointView(name, stream, place=self.notes.place(port)))
         return name
 
     def _accessed(self, access: Element) -> str | None:

@@ -112,9 +112,7 @@ def expect_root(root: Element, wanted: str, file: str | None) -> None:
     raise DiagramError([problem])
 
 
-def _wrong(
-    what: str, file: str | None, line: int | None, allowed: str | None = None, next_step: str | None = None
-) -> DiagramError:
+def _wrong(what: str, file: str | None, line: int | None, allowed: str, next_step: str) -> DiagramError:
     return DiagramError([Problem(what, Place(file, line), allowed, next_step)])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 from auroral.model.errors import DiagramError, Place, Problem, unknown_name
 from auroral.model.placement import by_any_case
@@ -32,6 +33,11 @@ class Schemas:
         self.aliases = {name for element in root.with_queries("type") if (name := notes.name(element)) is not None}
         names = [n for element in root.with_queries("schema") if (n := notes.name(element, fold=False)) is not None]
         self.names = by_any_case(names)
+        self.of_rows_that_come = {
+            element.attributes.get("schema", "").strip().lower()
+            for tag in ("input", "table")
+            for element in root.with_queries(tag)
+        }
         for element in root.with_queries("type"):
             notes.error(
                 element,
@@ -68,13 +74,35 @@ class Schemas:
 
     def _schema(self, element: Element) -> Schema | None:
         before = len(self.notes.errors)
-        fields = [self._field(child) for child in element.all("field")]
+        fields = self._fields(element)
         try:
             schema = Schema(tuple(f for f in fields if f is not None))
         except DiagramError as error:
             self._repeat(error.problems, self.notes.place(element))
             return None
         return schema if len(self.notes.errors) == before and all(f is not None for f in fields) else None
+
+    def _fields(self, element: Element) -> list[Field | None]:
+        """The fields. In Borealis the result of a join may have a name twice: the second is called as our joins call it."""
+        fields = [self._field(child) for child in element.all("field")]
+        if (self.notes.name(element, fold=False) or "").lower() in self.of_rows_that_come:
+            return fields
+        names = {field.name for field in fields if field is not None}
+        seen: set[str] = set()
+        for position, field in enumerate(fields):
+            if field is None:
+                continue
+            second = f"right_{field.name}"
+            if field.name in seen and second not in names:
+                names.add(second)
+                self.notes.warn(
+                    element,
+                    f"field {field.name!r} is there twice: the second is called {second!r}, as in the result of a join",
+                    next_step="give each field its own name",
+                )
+                fields[position] = replace(field, name=second)
+            seen.add(field.name)
+        return fields
 
     def _repeat(self, problems: Iterable[Problem], place: Place) -> None:
         for problem in problems:
