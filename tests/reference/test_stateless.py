@@ -1,5 +1,7 @@
 """Filter, map, union and the boxes that pass rows on."""
 
+from decimal import Decimal
+
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
 from auroral.model.diagram import Box
@@ -23,6 +25,13 @@ def test_map_keeps_stime_and_order():
     result = run_box(Map((("twice", "v * 2"), ("at", "stime"))), "v int", rows((7, 1), (7, None)))
     assert shown(result) == [(7, None, 7), (7, 2, 7)]
     assert sorted(row.order for row in result.streams["o0"]) == [(0,), (1,)]
+
+
+def test_the_largest_decimal_may_become_smaller():
+    """By seed 155043599 of the random diagrams: Python's abs rounds to 28 digits, up to a number that does not fit."""
+    given = rows((1, Decimal("9" * 38), 81), (2, Decimal("9" * 38), -81))
+    result = run_box(Map((("m", "d - v"),)), "d decimal(38,0), v int", given)
+    assert shown(result) == [(1, Decimal("9" * 36 + "18")), (2, None)]
 
 
 def union(inputs, spec=None, outputs=("o0",), until=100):

@@ -169,7 +169,8 @@ def _decimal(op: str, result: FieldType, left: Decimal, right: Decimal) -> Decim
     exact = {"+": _EXACT.add, "-": _EXACT.subtract, "*": _EXACT.multiply}[op](left, right)
     rounded = exact.quantize(Decimal(1).scaleb(-(result.scale or 0)), context=_EXACT)
     rounded = _EXACT.add(rounded, Decimal(0))  # Python has a decimal -0, SQL has not
-    return rounded if abs(rounded) < Decimal(10) ** ((result.precision or 0) - (result.scale or 0)) else None
+    # abs would round to the digits of Python's own context.
+    return rounded if rounded.copy_abs() < Decimal(10) ** ((result.precision or 0) - (result.scale or 0)) else None
 
 
 def _invoke(node: Invoke, args: list[Any]) -> Any:

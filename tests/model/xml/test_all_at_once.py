@@ -91,6 +91,15 @@ def test_what_files_say_keeps_its_place_when_it_is_stored() -> None:
     assert again.spec.predicates[0].place.line == 7
 
 
+def test_names_of_streams_are_texts_alone() -> None:
+    window = box("aggregate", {**AGGREGATE, "group-by": "k", "aggregate-function-output-name.0": "n"}, ["a"], ["x"])
+    mapped = box("map", {"expression.0": "n", "output-field-name.0": "m"}, ["x"], ["y"], "map")
+    streams = check(load(window, mapped).diagram).streams
+    names = [name for stream in "xy" for name in streams[stream].schema.names]
+    assert names == ["k", "t", "n", "m"]
+    assert {type(name) for name in names} == {str}
+
+
 def test_the_known_side_of_a_join_is_judged() -> None:
     fields = {"left-order-on-field": "yy", "right-order-on-field": "zz"}
     found = found_by_checking(box("join", {**JOIN, **fields}, ["a", "nowhere"]))

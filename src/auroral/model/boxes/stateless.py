@@ -152,7 +152,8 @@ def schema_of(fields: Iterable[tuple[str, FieldType]], report: Report) -> Schema
     Where an expression is wrong its field has any type, so that the names are judged all the same.
     """
     try:
-        return Schema(tuple(Field(name, t) for name, t in fields))
+        # Names of a stream have no place: they go to other processes.
+        return Schema(tuple(Field(str(name), t) for name, t in fields))
     except DiagramError as error:
         report.problems += [replace(problem, place=report.place) for problem in error.problems]
         return None
