@@ -17,7 +17,6 @@ from typing import Any
 
 import auroral as au
 from auroral.client import connect
-from auroral.client.errors import ClientError
 from auroral.client.events import Gap, Tentative
 from auroral.model.builder import DiagramBuilder
 from auroral.model.deployment import LOCAL_HOST, endpoint
@@ -136,12 +135,14 @@ class Deliveries:
         self.uncorrected: set[float] = set()
         """Ends of buckets that are tentative now."""
         self._client = connect(fleet.deployed.folder)
-        self._thread = threading.Thread(target=self._take, args=(stream,), daemon=True)
+        self._events = self._client.subscribe(stream, since="now")
+        self._thread = threading.Thread(target=self._take, daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        self._client.close()
+        self._events.close()
         self._thread.join()
+        self._client.close()
 
     def since(self, when: float, until: float = math.inf) -> list[Arrival]:
         return [one for one in self.new if when <= one.at < until]
@@ -156,19 +157,15 @@ class Deliveries:
         )
         return self.usual()
 
-    def _take(self, stream: str) -> None:
+    def _take(self) -> None:
         newest = 0.0
-        try:
-            for event in self._client.subscribe(stream, since="now"):
-                at, end = time.time(), event.hi / 1e6
-                tentative = isinstance(event, Tentative)
-                if tentative:
-                    self.uncorrected.add(end)
-                else:
-                    self.uncorrected = {one for one in self.uncorrected if one > end}
-                if end > newest:
-                    newest = end
-                    self.new.append(Arrival(end, at, tentative, 0 if isinstance(event, Gap) else event.rows.num_rows))
-        except ClientError:
-            # It was closed here.
-            return
+        for event in self._events:
+            at, end = time.time(), event.hi / 1e6
+            tentative = isinstance(event, Tentative)
+            if tentative:
+                self.uncorrected.add(end)
+            else:
+                self.uncorrected = {one for one in self.uncorrected if one > end}
+            if end > newest:
+                newest = end
+                self.new.append(Arrival(end, at, tentative, 0 if isinstance(event, Gap) else event.rows.num_rows))
