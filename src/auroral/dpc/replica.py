@@ -264,9 +264,9 @@ class Replica:
 
     def _step(self, now: float) -> list[Effect]:
         effects: list[Effect] = []
-        if self.recovering:
+        if self.recovering or self.recovery.provisional:
             effects += self.recovery.step(now)
-            self.recovering = not self.recovery.done
+            self.recovering = self.recovering and not self.recovery.done
             for port in self.ports.values():
                 port.may_lose = not self.recovering
         if peers := self.monitor.due(now):
