@@ -129,6 +129,8 @@ class Outlet:
         self.restore(Kept(bucket))
         # What was guessed is not new any more.
         self.newest = max(self.newest, newest)
+        for reader in self.readers.values():
+            reader.position = max(reader.position, bucket)
         yield Truncate(self.stream, bucket)
 
     # What is given out

@@ -53,14 +53,15 @@ class Recovery:
         """Of inputs of which all outputs are on disk it is known where to begin, if somebody has that."""
         self.on_disk = {stream for stream, union in self.unions.items() if stream in kept and union.fold is None}
         for name, port in self.ports.items():
-            using = {stream: union for stream, union in self.unions.items() if name in union.ports}
+            using = self._made_from(port)
             if port.resuming and using and self.on_disk.issuperset(using):
                 port.resume_at = min(union.reads_from(name, union.outlet.frontier) for union in using.values())
 
     def step(self, now: float) -> Iterator[Effect]:
         for port in self.ports.values():
             if port.resuming and self._nobody_to_ask(port, now):
-                self._begin_without(port)
+                if self.provisional.isdisjoint(self._made_from(port)):
+                    self._begin_without(port)
             elif not port.resuming and self._nobody_has_the_next(port):
                 # What it was told of is gone by now.
                 port.resume()
@@ -76,13 +77,24 @@ class Recovery:
                 yield from self._begin(stream, now)
         self._skip()
         if self._waited(now) or self._all_heard:
-            caught_up = {stream for stream in self.unions if self._caught_up(stream)}
-            self.done = caught_up == self.unions.keys()
+            # One that cannot begin, as nothing of it comes, does not keep the others mute.
+            speak = {stream for stream in self.unions if self._caught_up(stream)}
+            self.done = bool(speak) and speak | self._cut_off(now) == self.unions.keys()
+
+    def _cut_off(self, now: float) -> set[str]:
+        """Outputs of which no input says where to begin."""
+        away = {name for name, port in self.ports.items() if port.resuming and self._nobody_to_ask(port, now)}
+        return {stream for stream, union in self.unions.items() if away.issuperset(union.ports)}
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether some output is to begin, or to begin once more."""
+        return bool(self.provisional) or not all(union.begun for union in self.unions.values())
 
     def _skip(self) -> None:
         """An input may have been told to begin before all that is made from it: what lies between may be gone, and is not needed."""
         for name, port in self.ports.items():
-            using = [union for union in self.unions.values() if name in union.ports]
+            using = self._made_from(port).values()
             if using and not port.resuming and all(union.begun for union in using):
                 port.skip(min(union.reads_from(name, union.outlet.frontier) for union in using))
 
@@ -92,10 +104,11 @@ class Recovery:
         union = self.unions[stream]
         told = {name: port for name, port in union.ports.items() if not port.resuming}
         if union.fold is None:
-            if not told:
-                return
             # What it needed is known to those that are there as well as to those that are not.
-            first = max(port.reaches_back(union.spec.reads[name]) for name, port in told.items())
+            starts = [port.reaches_back(union.spec.reads[name]) for name, port in told.items()]
+            first = max(starts, default=self._known_start(stream))
+            if first is None:
+                return
             if union.outlet.frontier < first:
                 yield from union.outlet.begin(first)
             self._begun(stream)
@@ -163,10 +176,13 @@ class Recovery:
     def _begin_without(self, port: Port) -> None:
         """An input that nobody gives would keep it mute for as long as that lasts: begin with what all that is made from it needs, if
         that is known."""
-        using = {stream: union for stream, union in self.unions.items() if port.stream in union.ports}
+        using = self._made_from(port)
         starts = {stream: start for stream in using if (start := self._known_start(stream)) is not None}
         if starts.keys() == using.keys():
             port.start_at(min(using[stream].reads_from(port.stream, start) for stream, start in starts.items()))
+
+    def _made_from(self, port: Port) -> dict[str, SUnion]:
+        return {stream: union for stream, union in self.unions.items() if port.stream in union.ports}
 
     def _known_start(self, stream: str) -> int | None:
         """Where an output goes on: behind what is on its disk, or with what readers may ask for, if all of them have said so. Those that

@@ -151,7 +151,8 @@ class Replica:
         if sender in self.spec.peers:
             effects += self._hear_peer(sender, ping)
         if not self.recovering:
-            effects.append(Send(sender, Pong(self.offers(now), unknown)))
+            begun = {stream: offer for stream, offer in self.offers(now).items() if self.unions[stream].begun}
+            effects.append(Send(sender, Pong(begun, unknown)))
         return effects
 
     def _answered(self, sender: str, pong: Pong, now: float) -> list[Effect]:
@@ -221,7 +222,7 @@ class Replica:
                     self.wired = number
                     yield from self._rewire(wiring)
                     yield Send(sender, Rewired(number))
-            case Prepare() if self.recovering:
+            case Prepare() if self.recovering or self.recovery.unfinished:
                 # It does not know yet how far its earlier lives came.
                 pass
             case Prepare() | Decided():
@@ -264,7 +265,7 @@ class Replica:
 
     def _step(self, now: float) -> list[Effect]:
         effects: list[Effect] = []
-        if self.recovering or self.recovery.provisional:
+        if self.recovering or self.recovery.unfinished:
             effects += self.recovery.step(now)
             self.recovering = self.recovering and not self.recovery.done
             for port in self.ports.values():
