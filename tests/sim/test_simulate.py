@@ -94,6 +94,33 @@ def test_nothing_is_lost_for_good(name):
     assert not outcome.violations, str(outcome)
 
 
+BRANCHES = {
+    "k = 1, one branch": ("g", "at 5s cut ja; at 5s cut jb"),
+    "k = 1, both branches": ("fg", "at 5s cut ja; at 5s cut jb"),
+    "k = 1, the join": ("j", "at 5s cut c"),
+    "k = 2, a branch and the join": ("fj", "at 5s cut c"),
+    "k = 2, both branches and the join": ("fgj", "at 5s cut c"),
+    "k = 3, everything": ("ufgj", "at 5s cut c"),
+}
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_levels_of_a_branching_diagram_are_lost_at_once(name):
+    """D69: acknowledgements of all branches reach back to what the client has, over as many levels as there are."""
+    queries = (
+        Query("u", Kind.UNION, ("s", "t")),
+        Query("f", Kind.FILTER, ("u.out",)),
+        Query("g", Kind.WINDOW, ("u.out",), 3),
+        Query("j", Kind.JOIN, ("f.out", "g.out"), 2),
+    )
+    settings = Settings(bucket=0.5, bound=3.0)
+    scenario = Scenario(7, ("s", "t"), queries, dict.fromkeys("ufgj", 2), settings, 50)
+    lost, away = BRANCHES[name]
+    hosts, back = "-".join(f"{query}{one}" for query in lost for one in "ab"), away.replace("at 5s cut", "at 16s heal")
+    outcome = simulate(scheduled(scenario, f"{away}; at 10s crash {hosts}; at 12s restart {hosts}; {back}"))
+    assert not outcome.violations, str(outcome)
+
+
 def test_stable_output_grows_while_an_input_is_always_down():
     """D81: the failures take turns, and overlap."""
     turns = "; ".join(
