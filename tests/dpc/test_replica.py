@@ -90,7 +90,7 @@ def test_who_holds_back_what_is_due_says_that_nothing_comes():
     for found in (free, bound):
         given(found, "s", 0, 0.5)
         given(found, "s", 1, 2.0)
-    (due,) = {found.unions["o"].deadlines()[0] for found in (free, bound)}
+    (due,) = {found.unions["o"].deadlines(0.0)[0] for found in (free, bound)}
     assert [free.unions["o"].state(now) for now in (due - 0.1, due)] == [State.UP_FAILURE, State.UP_FAILURE]
     assert [bound.unions["o"].state(now) for now in (due - 0.1, due)] == [State.UP_FAILURE, State.FAILURE]
 
@@ -150,7 +150,7 @@ def test_each_output_has_a_bound_of_its_own():
     for stream, name in (("s", "S"), ("t", "T")):
         found.handle(Received(name, Pong({stream: Offer(State.STABLE)}, {})), 0.0)
     given(found, "s", 0, 0.5)
-    due = {stream: union.deadlines()[0] for stream, union in found.unions.items()}
+    due = {stream: union.deadlines(0.0)[0] for stream, union in found.unions.items()}
     assert due["later"] - due["o"] == pytest.approx(6.0)
     (first,) = jobs(found.handle(Woken(), due["o"]))
     assert first.tentative and first.outputs == ("o",)

@@ -14,9 +14,9 @@ from auroral.sim.faults import text
 from auroral.sim.invariants import INVARIANTS
 from auroral.sim.invariants.bounds import lateness
 from auroral.sim.scenario import Scenario
-from auroral.sim.simulate import observed, same_again, shrunk, simulate
+from auroral.sim.simulate import judged, observed, same_again, shrunk, simulate
 from auroral.sim.standin import Kind, Query
-from sim.scenarios import chain, scheduled
+from sim.scenarios import chain, pair, scheduled
 
 pytestmark = pytest.mark.slow
 
@@ -114,6 +114,23 @@ def test_the_bound_holds_for_failures_at_two_depths():
     schedule = "at 5.2s silence t; at 5.2s silence z; at 7.5s resume t; at 20s resume z"
     outcome = simulate(scheduled(scenario, schedule))
     assert not outcome.violations, str(outcome)
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        pair("", seconds=60, job=1.6),
+        chain("", seconds=30, job=1.0),
+        chain("at 10s unplug ua; at 20s restart ua", job=0.3, ping_every=0.3, bound=2.5),
+    ],
+    ids=["two long jobs", "three long jobs", "one replica is lost"],
+)
+def test_a_bound_that_is_too_short_for_the_work_is_reported_and_makes_nothing_tentative_by_itself(scenario):
+    """D43, D76."""
+    run = observed(scenario)
+    outcome = judged(run)
+    assert (outcome.violations, outcome.tentative) == ((), 0), str(outcome)
+    assert [report for _, _, report in run.reports if report.kind == "bound too short"]
 
 
 AWAY = "at 5s silence t; at 15s resume t"

@@ -272,6 +272,8 @@ class Replica:
         if peers := self.monitor.due(now):
             effects += self._forget()
             effects += self._ping(peers)
+            for union in self.unions.values():
+                effects += union.report_time()
         if peers or self.news:
             for port in self.ports.values():
                 effects += port.switch(self.monitor.of(port.stream, port.producers), now)
@@ -281,7 +283,7 @@ class Replica:
         effects += self._give_up(now)
         effects += self.turns.take(now)
         effects += self.jobs.start_stable(partial(self.turns.may_begin, now=now), now)
-        deadlines = {stream: union.deadlines() for stream, union in self.unions.items()}
+        deadlines = {stream: union.deadlines(now) for stream, union in self.unions.items()}
         effects += self.jobs.start_tentative(deadlines, now)
         coming = [time for times in deadlines.values() for time in times.values() if time > now]
         effects.append(WakeAt(min(self.monitor.next_at, self.jobs.next_try(now), *coming)))
