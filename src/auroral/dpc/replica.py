@@ -293,7 +293,7 @@ class Replica:
         acks: dict[str, dict[str, Ack]] = defaultdict(dict)
         numbers: dict[str, dict[str, int]] = defaultdict(dict)
         needs = self._needs()
-        reserves = {stream: union.outlet.reserve + union.own_time for stream, union in self.unions.items()}
+        reserves = {stream: union.aside for stream, union in self.unions.items()}
         for name, port in self.ports.items():
             ack = None if port.resuming else Ack(needs[name], self._reserve(name, reserves))
             for producer in port.producers:
@@ -323,8 +323,7 @@ class Replica:
 
     def _reserve(self, name: str, reserves: Mapping[str, float]) -> float:
         """The time that those outputs take that are computed from it, here and behind."""
-        using = [reserves[stream] for stream, union in self.unions.items() if name in union.ports]
-        return max(using, default=0.0) + self.settings.hop
+        return max([reserves[stream] for stream, union in self.unions.items() if name in union.ports], default=0.0)
 
     def _restarts_from(self, union: SUnion) -> int:
         """What it must compute again if it loses all that is not on disk."""

@@ -252,8 +252,7 @@ class SUnion:
     def deadlines(self, now: float) -> dict[int, float]:
         """Of new buckets, in their order. D45: without a bound nothing is ever tentative.
 
-        The bound holds at any depth: what this node and those behind it need for their own work is set aside; and the time to read from
-        another replica, or a failure of this one while it holds a bucket back would come on top.
+        The bound holds at any depth: what this node and those behind it need is set aside.
         """
         new = self._new_buckets()
         if not new or self.settings.bound == float("inf"):
@@ -288,8 +287,8 @@ class SUnion:
 
     @property
     def aside(self) -> float:
-        """What it takes from here to the last outputs: the work and the messages of this node and those behind it, and the time to read
-        from another replica."""
+        """What it takes from here to the last outputs: on each hop the work, a message, and the time to read from another replica. Without
+        that, replicas that fail one after the other while they have a bucket, each at another depth, would come on top."""
         return self.own_time + self.settings.hop + self.settings.failover + self.outlet.reserve
 
     @property
