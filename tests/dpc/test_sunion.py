@@ -13,7 +13,7 @@ from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Policy
 from auroral.dpc.source import Source
 from auroral.dpc.states import State
-from auroral.dpc.sunion import OutputSpec, SUnion
+from auroral.dpc.sunion import MOST_BUCKETS, OutputSpec, SUnion
 from auroral.dpc.switching import Lane
 from auroral.dpc.usual import Usual
 from auroral.dpc.values import Ack, Content, Stable, Subscribe
@@ -312,6 +312,20 @@ def test_one_that_is_as_far_behind_as_a_failure_that_is_noticed_corrects():
     assert found.state(0.6) is State.STABILIZATION, "what was tentative is to be corrected"
     found.outlet.frontier = 3
     assert found.state(0.6) is State.STABLE, "one bucket is left"
+
+
+def test_one_that_is_further_behind_than_a_job_takes_buckets_corrects():
+    """D31: with long jobs, those of one alone are no delay."""
+    found = union()
+    found.usual_job.learn(0.5 * MOST_BUCKETS / 2)
+    for name in "st":
+        stable(found, name, MOST_BUCKETS + 2, 0.5)
+    assert found.state(0.6) is State.STABLE
+    for name in "st":
+        stable(found, name, MOST_BUCKETS + 3, 0.5)
+    assert found.state(0.6) is State.STABILIZATION
+    found.versions.plan = Plan((0,), MOST_BUCKETS, 1)
+    assert found.state(0.6) is State.STABLE, "what it promised to wait for is not its own delay"
 
 
 def test_a_state_is_noted_with_its_time_and_a_failure_ends_when_all_is_stable():

@@ -314,9 +314,10 @@ class SUnion:
             return State.FAILURE if nothing_comes else State.UP_FAILURE
         if self.outlet.newest >= self.outlet.frontier:
             return State.STABILIZATION
-        begin, end = self.stable_range
-        # As far behind as a failure that would just be noticed, jobs of the usual length apart.
-        behind = (end - begin) * self.settings.bucket - 2 * self.usual_job.highest
+        # As far behind as a failure that would just be noticed, jobs of the usual length apart. However much the next job takes of it; only
+        # what waits for a promise is not its own delay.
+        there = min([self.versions.plan.limit, *(port.frontier for port in self.ports.values())])
+        behind = (there - self.outlet.frontier) * self.settings.bucket - 2 * self.usual_job.highest
         return State.STABILIZATION if behind > self.settings.detection else State.STABLE
 
     def said(self, now: float) -> State:
