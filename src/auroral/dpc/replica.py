@@ -28,6 +28,7 @@ from auroral.dpc.events import (
     Woken,
 )
 from auroral.dpc.jobs import Jobs
+from auroral.dpc.keeping import must_have_room
 from auroral.dpc.layout import Wiring
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet, acknowledged
@@ -113,6 +114,7 @@ class Replica:
                 f"{self.spec.name}: a fold depends on all of the past, so nothing of it may be lost; "
                 f"next: when_full={WhenFull.BLOCK.value!r}, or no limit to what is kept"
             )
+        must_have_room(self.spec.outputs, self.settings)
         # Who recovers begins later rather than with a gap.
         self.ports = {
             stream: Port(stream, producers, self.settings, sources[stream], self.recovering, not self.recovering)
