@@ -125,3 +125,12 @@ def test_without_a_bound_there_is_no_time_at_most():
     found = replica()
     found.unions["o"].settings = replace(SETTINGS, bound=float("inf"))
     assert not [line for line in why(failed(found), "o", 3.1).because if "at most" in line]
+
+
+def test_a_bound_that_is_too_short_for_the_work():
+    found = replica()
+    found.usual_job.learn(2.0)
+    assert (
+        "it cannot keep the bound in all failures: the bound is 3 s; a failure is noticed after 1 s, and from here to the last outputs "
+        in "".join(why(found, "o", 0.4).because)
+    )

@@ -37,7 +37,7 @@ LONG_JOBS = 1.6
 
 @pytest.fixture(scope="module")
 def taking_turns() -> Run:
-    return observed(pair("at 10s silence t; at 17s resume t", job=LONG_JOBS))
+    return observed(pair("at 10s silence t; at 21s resume t", job=LONG_JOBS))
 
 
 def given(run: Run, change: Callable[[list[Delivery]], list[Delivery]]) -> Run:
@@ -221,13 +221,13 @@ def never_ends(self: Stagger, sender: str) -> None:
 )
 def test_turns_that_are_not_kept_are_found(monkeypatch, method, instead, broken):
     monkeypatch.setattr(Stagger, method, instead)
-    run = observed(pair("at 10s silence t; at 17s resume t", job=LONG_JOBS))
+    run = observed(pair("at 10s silence t; at 21s resume t", job=LONG_JOBS))
     assert broken in [check.__name__ for check in INVARIANTS if list(check(run))]
 
 
 def test_a_run_ends_where_a_guarantee_is_found_broken(monkeypatch):
     monkeypatch.setattr(Stagger, "may_correct", all_at_once)
-    run = observed(pair("at 10s silence t; at 17s resume t", job=LONG_JOBS))
+    run = observed(pair("at 10s silence t; at 21s resume t", job=LONG_JOBS))
     (words,) = run.broken
     begin = max(one.begin for one in run.corrections)
     assert words == f"one_keeps_answering: u@ua, u@ub all correct at {begin:.2f} s: nobody answers"

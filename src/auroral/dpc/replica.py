@@ -28,6 +28,7 @@ from auroral.dpc.events import (
     Woken,
 )
 from auroral.dpc.jobs import Jobs
+from auroral.dpc.keeping import must_have_room
 from auroral.dpc.layout import Wiring
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet, acknowledged
@@ -113,6 +114,7 @@ class Replica:
                 f"{self.spec.name}: a fold depends on all of the past, so nothing of it may be lost; "
                 f"next: when_full={WhenFull.BLOCK.value!r}, or no limit to what is kept"
             )
+        must_have_room(self.spec.outputs, self.settings)
         # Who recovers begins later rather than with a gap.
         self.ports = {
             stream: Port(stream, producers, self.settings, sources[stream], self.recovering, not self.recovering)
@@ -273,6 +275,8 @@ class Replica:
         if peers := self.monitor.due(now):
             effects += self._forget()
             effects += self._ping(peers)
+            for union in self.unions.values():
+                effects += union.report_time()
         if peers or self.news:
             for port in self.ports.values():
                 effects += port.switch(self.monitor.of(port.stream, port.producers), now)
@@ -282,7 +286,7 @@ class Replica:
         effects += self._give_up(now)
         effects += self.turns.take(now)
         effects += self.jobs.start_stable(partial(self.turns.may_begin, now=now), now)
-        deadlines = {stream: union.deadlines() for stream, union in self.unions.items()}
+        deadlines = {stream: union.deadlines(now) for stream, union in self.unions.items()}
         effects += self.jobs.start_tentative(deadlines, now)
         coming = [time for times in deadlines.values() for time in times.values() if time > now]
         effects.append(WakeAt(min(self.monitor.next_at, self.jobs.next_try(now), *coming)))
@@ -292,7 +296,7 @@ class Replica:
         acks: dict[str, dict[str, Ack]] = defaultdict(dict)
         numbers: dict[str, dict[str, int]] = defaultdict(dict)
         needs = self._needs()
-        reserves = {stream: union.outlet.reserve + union.own_time for stream, union in self.unions.items()}
+        reserves = {stream: union.aside for stream, union in self.unions.items()}
         for name, port in self.ports.items():
             ack = None if port.resuming else Ack(needs[name], self._reserve(name, reserves))
             for producer in port.producers:
@@ -322,8 +326,7 @@ class Replica:
 
     def _reserve(self, name: str, reserves: Mapping[str, float]) -> float:
         """The time that those outputs take that are computed from it, here and behind."""
-        using = [reserves[stream] for stream, union in self.unions.items() if name in union.ports]
-        return max(using, default=0.0) + self.settings.hop
+        return max([reserves[stream] for stream, union in self.unions.items() if name in union.ports], default=0.0)
 
     def _restarts_from(self, union: SUnion) -> int:
         """What it must compute again if it loses all that is not on disk."""

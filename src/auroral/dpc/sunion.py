@@ -6,10 +6,11 @@ any longer, or when all that is to be expected has come.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import AtLeast, Coverage, together
+from auroral.dpc.events import Effect, Report
 from auroral.dpc.fold import Fold
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet
@@ -70,6 +71,8 @@ class SUnion:
     """When that input was last heard which has been silent for longest; a state that was noted holds no longer than it may be."""
     failing_since: float | None = None
     """When it was last stable."""
+    told_of_time: bool = False
+    """Whether it was reported that it lacks time."""
 
     def __post_init__(self) -> None:
         every = self.settings.snapshot_every
@@ -153,7 +156,7 @@ class SUnion:
         return not self.blocked(bucket) and self.allowed(bucket)
 
     def next_deadline(self, now: float) -> float:
-        return min([time for time in self.deadlines().values() if time > now], default=float("inf"))
+        return min([time for time in self.deadlines(now).values() if time > now], default=float("inf"))
 
     def held(self, ready_at: float, now: float) -> float:
         """How much later than usual it is."""
@@ -227,7 +230,7 @@ class SUnion:
         """Whether something is due that its constraints keep back. Another replica may have enough of the sources, and is to be read."""
         if not self.spec.constraints:
             return False
-        return any(due <= now and not self.allowed(bucket) for bucket, due in self.deadlines().items())
+        return any(due <= now and not self.allowed(bucket) for bucket, due in self.deadlines(now).items())
 
     def _all_is_there(self, bucket: int, now: float) -> bool:
         """Whether every input has closed the bucket in some version, or has failed; the first bucket of a failure waits for those
@@ -246,18 +249,32 @@ class SUnion:
             port.failed(self.monitor, now) and port.state(self.monitor) is State.STABLE and port.passed(bucket)
         )
 
-    def deadlines(self) -> dict[int, float]:
+    def deadlines(self, now: float) -> dict[int, float]:
         """Of new buckets, in their order. D45: without a bound nothing is ever tentative.
 
-        The bound holds at any depth: what this node and those behind it need for their own work is set aside; and the time to read from
-        another replica, or a failure of this one while it holds a bucket back would come on top.
+        The bound holds at any depth: what this node and those behind it need is set aside.
         """
         new = self._new_buckets()
         if not new or self.settings.bound == float("inf"):
             return {}
-        aside = self.own_time + self.settings.hop + self.outlet.reserve + self.settings.failover
+        aside = self.aside
         origins = {name: port.origin for name, port in self.ports.items()}
-        return {bucket: self._deadline(bucket, origins, aside) for bucket in new}
+        found = {bucket: self._deadline(bucket, origins, aside) for bucket in new}
+        if self.processing:
+            return found
+        final, failed = self.stable_range[1], any(port.failed(self.monitor, now) for port in self.ports.values())
+        return {bucket: max(time, self._not_before(bucket, origins, final, failed)) for bucket, time in found.items()}
+
+    def _not_before(self, bucket: int, origins: Mapping[str, Mapping[int, float]], final: int, failed: bool) -> float:
+        """D43: a bucket that an input lacks is not guessed before it would be known that the input has failed, and one that is only to be
+        computed not while it waits for the job before it and its own. Where the bound is too short for what is set aside, all would be
+        tentative without any failure."""
+        if bucket < final:
+            arrived = {name: port.arrived for name, port in self.ports.items()}
+            return min(self._usually_ready(bucket, arrived)) + self.settings.detection + 2 * self.usual_job.highest
+        if failed or all(bucket < port.frontier for port in self.ports.values()):
+            return float("-inf")
+        return min(self._usually_ready(bucket, origins)) + self.settings.detection
 
     def _deadline(self, bucket: int, origins: Mapping[str, Mapping[int, float]], aside: float) -> float:
         """D37: the time runs from when the bucket is heard of on any input, and counts what it was held before."""
@@ -267,6 +284,17 @@ class SUnion:
             here = self._usually_ready(bucket, {name: port.arrived for name, port in self.ports.items()})
             latest = min([latest, *(ready + self.settings.share for ready in here)])
         return latest
+
+    @property
+    def aside(self) -> float:
+        """What it takes from here to the last outputs: on each hop the work, a message, and the time to read from another replica. Without
+        that, replicas that fail one after the other while they have a bucket, each at another depth, would come on top."""
+        return self.own_time + self.settings.hop + self.settings.failover + self.outlet.reserve
+
+    @property
+    def lacks_time(self) -> bool:
+        """Whether the bound is too short to notice a failure and do all that is left to be done then."""
+        return self.aside + self.settings.detection > self.settings.bound
 
     @property
     def own_time(self) -> float:
@@ -286,9 +314,10 @@ class SUnion:
             return State.FAILURE if nothing_comes else State.UP_FAILURE
         if self.outlet.newest >= self.outlet.frontier:
             return State.STABILIZATION
-        begin, end = self.stable_range
-        # As far behind as a failure that would just be noticed, jobs of the usual length apart.
-        behind = (end - begin) * self.settings.bucket - 2 * self.usual_job.highest
+        # As far behind as a failure that would just be noticed, jobs of the usual length apart. However much the next job takes of it; only
+        # what waits for a promise is not its own delay.
+        there = min([self.versions.plan.limit, *(port.frontier for port in self.ports.values())])
+        behind = (there - self.outlet.frontier) * self.settings.bucket - 2 * self.usual_job.highest
         return State.STABILIZATION if behind > self.settings.detection else State.STABLE
 
     def said(self, now: float) -> State:
@@ -305,6 +334,21 @@ class SUnion:
             self.processing, self.failing_since = False, None
         elif self.failing_since is None:
             self.failing_since = now
+
+    def report_time(self) -> Iterator[Effect]:
+        """When it begins to lack time."""
+        if self.lacks_time is not self.told_of_time:
+            self.told_of_time = self.lacks_time
+            if self.lacks_time:
+                yield Report("bound too short", self.spec.stream, detail=self.time_needed)
+
+    @property
+    def time_needed(self) -> str:
+        settings = self.settings
+        return (
+            f"the bound is {settings.bound:g} s; a failure is noticed after {settings.detection:g} s, and from here to the last outputs "
+            f"{self.aside:.2f} s are needed, {self.own_time:.2f} s of them for a job of this node"
+        )
 
     # Needs
 

@@ -51,6 +51,8 @@ def _replica(core: Replica, union: SUnion, now: float) -> Iterator[str]:
     for port in union.ports.values():
         yield from _input(port, core.monitor, now)
     yield from _next_bucket(union, now)
+    if union.lacks_time:
+        yield f"it cannot keep the bound in all failures: {union.time_needed}"
     for number, job in core.jobs.running.items():
         if union.outlet.stream in job.outputs:
             kind = "tentative" if job.tentative else "stable"

@@ -111,11 +111,11 @@ class Oracle:
         return 1 + max(self.depth(read) for read in self.outputs[stream].reads)
 
     def set_aside(self, stream: str) -> float:
-        """What the replicas on the longest way may set aside of the bound for their own work."""
+        """What the replicas on the longest way may set aside of the bound for their own work, and for a failover of each."""
         settings, job = self.scenario.settings, self.scenario.job
         delays = {Policy.DELAY, Policy.ADAPT} & {settings.while_failing, settings.while_correcting}
         own = 2 * job if delays and job > settings.bucket else job
-        return self.depth(stream) * (1.5 * own + 2 * settings.hop)
+        return self.depth(stream) * (1.5 * own + 2 * settings.hop + settings.failover)
 
     def grow(self, trees: dict[str, list[Tree]], moments: list[Moment]) -> None:
         """What could come to the client at each moment that is new."""

@@ -106,12 +106,12 @@ def least_bound(scenario: Scenario) -> float:
     """D43: what replicas set aside must leave time to notice a failure, or there is no way to keep the bound."""
     settings = scenario.settings
     work = max(map(Oracle(scenario).set_aside, scenario.outputs))
-    return round(settings.detection + settings.failover + work + 0.5, 1)
+    return round(settings.detection + work, 1)
 
 
 def _with_bound(draw: Draw, scenario: Scenario) -> Settings:
     settings, depth = scenario.settings, max(map(Oracle(scenario).depth, scenario.outputs))
-    bound = max(settings.bound, least_bound(scenario))
+    bound = max(settings.bound, round(least_bound(scenario) + 0.5, 1))
     if draw.random() < 0.04:
         return replace(settings, bound=float("inf"))
     # A job that fails is no reason to guess.

@@ -206,14 +206,14 @@ def stable_in_time(run: Run) -> Judging:
 def first_suspends(run: Run) -> Iterator[str]:
     """D38: the first tentative bucket of a failure is held for almost X, so that a shorter failure gives none.
 
-    What replicas set aside for their own work and for a failover, and what it takes the bucket to come, may be less than X."""
+    What replicas set aside for their own work and for a failover of each, and what it takes the bucket to come, may be less than X."""
     scenario, settings = run.scenario, run.scenario.settings
     if settings.share is not None:
         return
     oracle = Oracle(scenario)
     calm = oracle.settled() + settings.bound
     for stream, trees in run.trees.items():
-        reserve = oracle.set_aside(stream) + settings.failover + settings.bucket + 0.3
+        reserve = oracle.set_aside(stream) + settings.bucket + 0.3
         tentative = [one.at for one in run.deliveries.get(stream, []) if not one.stable]
         whole_since = 0.0
         for before, tree in pairwise(trees):
