@@ -64,6 +64,11 @@ def later(run: Run, kind: str, **fields: object) -> Run:
     return replace(run, moments=moments)
 
 
+def with_moments(run: Run, **fields: object) -> Run:
+    """How all stood, changed in the last ten seconds before the input ends."""
+    return replace(run, moments=[replace(m, **fields) if 26 < m.at < 36 else m for m in run.moments])
+
+
 def changed(run: Run, name: str, **fields: object) -> Run:
     first, *rest = getattr(run, name)
     return replace(run, **{name: [first._replace(**fields), *rest]})
@@ -149,6 +154,7 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
         lambda run: changed(run, "spoke", frontier=run.spoke[0].expected - 2),
         lambda run: changed(run, "spoke", kept_from=run.spoke[0].asked_for + 1),
     ],
+    "turns_come": [lambda run: with_moments(run, waiting=frozenset({"u@ua"}))],
     "moves_end": [
         lambda run: moving(run, lambda stage: stage.moves.append(MoveTo("u", "u@ua", "u@uz"))),
         lambda run: moving(

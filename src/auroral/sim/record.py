@@ -90,6 +90,8 @@ class Moment:
     """Since when each replica has not been held up by what it promised."""
     outlets: dict[tuple[str, str], Outlet]
     ports: dict[tuple[str, str], Port]
+    waiting: frozenset[str]
+    """Replicas that have something to correct, and wait for their turn."""
 
 
 class Tree(NamedTuple):
@@ -349,12 +351,23 @@ class Recorder:
                 self.free.setdefault(name, now)
             else:
                 self.free.pop(name, None)
+        waiting = frozenset(n for n, core in cores.items() if isinstance(core, Replica) and _waits(core, cores))
         moment = Moment(
-            now, dict(self.since), living, dict(self.giving), dict(self.closing), mute, dict(self.free), {}, {}
+            now, dict(self.since), living, dict(self.giving), dict(self.closing), mute, dict(self.free), {}, {}, waiting
         )
         for name, core in cores.items():
             _add(moment, name, core)
         self.run.moments.append(moment)
+
+
+def _waits(core: Replica, cores: Mapping[str, object]) -> bool:
+    """Who recovers grants no turn to anybody."""
+    peers = [cores.get(peer) for peer in core.spec.peers]
+    if core.turns.fresh or core.jobs.being_made_stable or core.jobs.trouble[False].outputs:
+        return False
+    if any(isinstance(peer, Replica) and peer.recovering for peer in peers):
+        return False
+    return any(union.processing and union.begun and union.can_be_stable for union in core.unions.values())
 
 
 def _held_up(core: Replica) -> bool:

@@ -23,6 +23,7 @@ from auroral.sim.invariants.replicas import (
     mute_until_right,
     nobody_falls_behind,
     one_keeps_answering,
+    turns_come,
 )
 from auroral.sim.invariants.stable import (
     all_is_corrected,
@@ -68,6 +69,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     nobody_falls_behind,
     mute_until_right,
     one_keeps_answering,
+    turns_come,
     moves_end,
     changes_hold,
     what_is_asked_for_is_kept,
