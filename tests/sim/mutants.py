@@ -46,7 +46,7 @@ MUTANTS = {
         "sunion.py",
         "latest = ready + self.settings.bound - aside",
         "latest = ready + self.settings.bucket + self.settings.bound - aside",
-        52,
+        55,
     ),
     "tentative at once": Mutant("sunion.py", "        return latest\n", "        return ready\n", 1),
     "what was held back is forgotten": Mutant(

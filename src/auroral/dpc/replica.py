@@ -281,7 +281,8 @@ class Replica:
             for port in self.ports.values():
                 effects += port.switch(self.monitor.of(port.stream, port.producers), now)
             self.news = False
-        for union in self.unions.values():
+        for stream, union in self.unions.items():
+            union.diverged = bool(self.comparisons[stream].differing)
             union.note_state(now)
         effects += self._give_up(now)
         effects += self.turns.take(now)
@@ -306,11 +307,13 @@ class Replica:
                     numbers[producer][name] = port.numbers[producer]
         for peer in peers:
             same = peer in self.spec.peers
-            earlier = (
-                {s: comp.tell(peer) for s, comp in self.comparisons.items()} if same and peer < self.spec.name else {}
-            )
+            hashes = {
+                stream: found.tell(peer)
+                for stream, found in self.comparisons.items()
+                if same and (peer < self.spec.name or peer in found.differing)
+            }
             job = self.usual_job.highest if same else 0.0
-            yield Send(peer, Ping(acks[peer], numbers[peer], earlier, job))
+            yield Send(peer, Ping(acks[peer], numbers[peer], hashes, job))
 
     def _needs(self) -> dict[str, int]:
         """Of each input, the first bucket that it must read again if it loses all that is not on disk."""

@@ -71,6 +71,8 @@ class SUnion:
     """When that input was last heard which has been silent for longest; a state that was noted holds no longer than it may be."""
     failing_since: float | None = None
     """When it was last stable."""
+    diverged: bool = False
+    """Whether another replica made something else of it (DESIGN 3)."""
     told_of_time: bool = False
     """Whether it was reported that it lacks time."""
 
@@ -307,6 +309,8 @@ class SUnion:
 
     def state(self, now: float) -> State:
         """D29: of this output alone, by the inputs that it is computed from; the worst of what holds."""
+        if self.diverged:
+            return State.FAILURE
         failed = [name for name, port in self.ports.items() if port.failed(self.monitor, now)]
         if failed:
             dead = {name for name in failed if self.ports[name].cut_off(self.monitor, now)}

@@ -48,6 +48,8 @@ def why(core: Replica | Client | Source, stream: str, now: float) -> Story:
 def _replica(core: Replica, union: SUnion, now: float) -> Iterator[str]:
     if core.recovering:
         yield f"it came back at {core.recovery.born:.2f} s and is mute until it is as far as its inputs"
+    for peer, said in core.comparisons[union.spec.stream].differing.items():
+        yield f"it made something else of bucket {said.begin} than {peer}: one of both is wrong; start both again, one after the other"
     for port in union.ports.values():
         yield from _input(port, core.monitor, now)
     yield from _next_bucket(union, now)
