@@ -14,7 +14,7 @@ from auroral.dpc.settings import Policy
 from auroral.dpc.stagger import Stagger
 from auroral.dpc.versions import Decision, Plan
 from auroral.sim.faults import Fault
-from auroral.sim.invariants import INVARIANTS
+from auroral.sim.invariants import INVARIANTS, buffers_are_bounded
 from auroral.sim.invariants.going import AsItGoes
 from auroral.sim.invariants.stable import stable_is_right
 from auroral.sim.record import EVERY, Correction, Delivery, Run
@@ -171,6 +171,10 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
         lambda run: later(run, "outlets", kept_from=3),
         lambda run: later(run, "ports", lowest=3),
     ],
+    "buffers_are_bounded": [
+        lambda run: later(set_otherwise(run, most_kept=40), "outlets", kept=41),
+        lambda run: later(set_otherwise(run, most_kept=40), "ports", held=43, window=2),
+    ],
 }
 
 
@@ -197,6 +201,12 @@ def test_the_run_has_what_is_judged(run, taking_turns):
 def test_it_is_found_broken(run, name, number):
     (check,) = (check for check in INVARIANTS if check.__name__ == name)
     assert list(check(BROKEN[name][number](run)))
+
+
+def test_a_buffer_that_is_just_full_is_not_found(run):
+    limited = set_otherwise(run, most_kept=40)
+    for full in (later(limited, "outlets", kept=40), later(limited, "ports", held=42, window=2)):
+        assert not list(buffers_are_bounded(full))
 
 
 def test_replicas_that_all_correct_at_once_are_found(taking_turns):
