@@ -163,20 +163,6 @@ def test_a_bound_that_is_too_short_makes_nothing_tentative_before_a_failure_is_n
     assert found.deadlines(1.3)[0] == too_short, "no job is to come"
 
 
-def test_it_is_reported_once_that_the_bound_is_too_short():
-    found = union()
-    # A message takes 0.02 s, another replica 0.44 s.
-    found.usual_job.learn(1.53)
-    found.outlet.readers_expected = ("r",)
-    for reserve, said in ((0.0, []), (0.02, ["bound too short"]), (0.03, []), (0.0, []), (0.02, ["bound too short"])):
-        found.outlet.acknowledged("r", Ack(0, reserve))
-        assert [report.kind for report in found.report_time()] == said
-    assert found.time_needed == (
-        "the bound is 3 s; a failure is noticed after 1 s, and from here to the last outputs 2.01 s are needed, "
-        "1.53 s of them for a job of this node"
-    )
-
-
 @pytest.mark.parametrize(("share", "due"), [(1.0, 2.0), (2.5, 0.2 + 3.0 - 0.02 - 0.44)])
 def test_a_share_runs_from_when_the_bucket_came_here(share, due):
     """D42."""

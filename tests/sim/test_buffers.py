@@ -11,7 +11,7 @@ from auroral.dpc.client import Client
 from auroral.dpc.replica import Replica
 from auroral.dpc.settings import Settings, WhenFull, WrongSettings
 from auroral.dpc.source import Source
-from auroral.sim.invariants import INVARIANTS, all_is_corrected, stable_in_order, stable_is_right
+from auroral.sim.invariants import INVARIANTS, all_is_corrected, buffers_are_bounded, stable_in_order, stable_is_right
 from auroral.sim.record import Run
 from auroral.sim.scenario import Scenario
 from auroral.sim.simulate import observed, simulate
@@ -80,7 +80,7 @@ def test_full_buffers_stop_the_sources_and_nothing_is_lost(name):
     stage.world.run(28)
     assert stage.paused and max(sizes(stage)) <= MOST + 5
     run = observed(scenario)
-    for check in (stable_in_order, stable_is_right, all_is_corrected):
+    for check in (stable_in_order, stable_is_right, all_is_corrected, buffers_are_bounded):
         assert not list(check(run))
     assert not lost(run)
 

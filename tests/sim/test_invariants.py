@@ -14,14 +14,15 @@ from auroral.dpc.settings import Policy
 from auroral.dpc.stagger import Stagger
 from auroral.dpc.versions import Decision, Plan
 from auroral.sim.faults import Fault
-from auroral.sim.invariants import INVARIANTS
+from auroral.sim.invariants import INVARIANTS, bounds, buffers_are_bounded
 from auroral.sim.invariants.going import AsItGoes
 from auroral.sim.invariants.stable import stable_is_right
+from auroral.sim.network import SLOWER
 from auroral.sim.record import EVERY, Correction, Delivery, Run
 from auroral.sim.simulate import judged, observed
 from auroral.sim.stage import Stage
 from auroral.sim.standin import content
-from sim.scenarios import pair
+from sim.scenarios import chain, pair
 
 pytestmark = pytest.mark.slow
 
@@ -177,6 +178,10 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
         lambda run: later(run, "outlets", kept_from=3),
         lambda run: later(run, "ports", lowest=3),
     ],
+    "buffers_are_bounded": [
+        lambda run: later(set_otherwise(run, most_kept=40), "outlets", kept=41),
+        lambda run: later(set_otherwise(run, most_kept=40), "ports", held=43, window=2),
+    ],
 }
 
 
@@ -203,6 +208,12 @@ def test_the_run_has_what_is_judged(run, taking_turns):
 def test_it_is_found_broken(run, name, number):
     (check,) = (check for check in INVARIANTS if check.__name__ == name)
     assert list(check(BROKEN[name][number](run)))
+
+
+def test_a_buffer_that_is_just_full_is_not_found(run):
+    limited = set_otherwise(run, most_kept=40)
+    for full in (later(limited, "outlets", kept=40), later(limited, "ports", held=42, window=2)):
+        assert not list(buffers_are_bounded(full))
 
 
 def test_replicas_that_all_correct_at_once_are_found(taking_turns):
@@ -258,3 +269,24 @@ def test_what_is_judged_as_it_goes_is_said_once(run, check):
         judging = check.begin(broken)
         assert list(takewhile(lambda words: words is not None, judging)) == list(check(broken))
         assert next(judging, None) is None
+
+
+def _most(schedule: str, due: float) -> float:
+    """How late a bucket of the chain may be that is due then, where something happened."""
+    scenario = chain(schedule)
+    run = Run(Stage(scenario), {}, {})
+    return bounds._most(run, "w.out")(due, True)
+
+
+@pytest.mark.parametrize(
+    ("due", "slower"),
+    # X is 3 s; half of the hundred times that are remembered are 25 s.
+    [(6.9, 0), (7.1, 2), (15.0, 2), (21.9, 2), (22.1, 3), (39.9, 3), (40.1, 2), (54.9, 2), (55.1, 0)],
+)
+def test_a_slow_link_excuses_what_is_behind_it_and_for_as_long_as_it_tells(due, slower):
+    slow = "at 10s slow ua-fb; at 15s quicken ua-fb; at 25s slow wa-c; at 30s quicken wa-c"
+    assert _most(slow, due) == pytest.approx(3 + slower * SLOWER)
+
+
+def test_a_slow_link_that_nothing_comes_over_excuses_nothing():
+    assert _most("at 10s slow ua-ub; at 15s quicken ua-ub; at 10s slow wa-wb; at 15s quicken wa-wb", 12.0) == 3

@@ -251,3 +251,13 @@ def test_a_source_that_closes_no_bucket_has_not_failed_altogether():
     outcome = simulate(scheduled(calm, "at 5s open s; at 12s isolate fa-fb; at 14s rejoin fa-fb; at 22s close s"))
     assert not outcome.violations, str(outcome)
     assert outcome.tentative > 20
+
+
+@pytest.mark.parametrize(("late", "warned"), [(0.7, False), (0.8, True), (1.6, True), (2.8, True)])
+def test_a_source_whose_clock_is_behind_is_waited_for_and_reported(late, warned):
+    """DESIGN's skew: each input learns its usual offset; one above X/4 warns. Only until it is learned something may be tentative."""
+    run = observed(replace(chain("", seconds=30), skews={"s": 0.0, "t": late}))
+    outcome = judged(run)
+    assert not outcome.violations, str(outcome)
+    assert outcome.tentative < 8 and not [one for one in run.deliveries["w.out"] if not one.stable and one.at > 10]
+    assert any(report.kind == "inputs far apart" for _, _, report in run.reports) is warned

@@ -67,6 +67,7 @@ from auroral.dpc.values import (
     WantState,
 )
 from auroral.dpc.versions import NO_CHANGE, Versions
+from auroral.dpc.warnings import Warnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,7 @@ class Replica:
     recovery: Recovery = field(init=False)
     outlets: dict[str, Outlet] = field(init=False)
     """By output."""
+    warnings: Warnings = field(init=False)
 
     def __post_init__(self) -> None:
         inputs, sources = self.spec.inputs, self.spec.sources
@@ -127,6 +129,7 @@ class Replica:
         self.turns = Turns(Stagger(self.spec.name, self.spec.peers), self.jobs, self.monitor, self.settings)
         self.recovery = Recovery(self.ports, self.unions, self.monitor, self.settings, self.spec.peers)
         self.comparisons = {stream: Comparison(stream, self.spec.name) for stream in self.spec.outputs}
+        self.warnings = Warnings(self.unions)
 
     def _union(self, spec: OutputSpec) -> SUnion:
         read = {name: self.ports[name] for name in spec.reads}
@@ -275,8 +278,7 @@ class Replica:
         if peers := self.monitor.due(now):
             effects += self._forget()
             effects += self._ping(peers)
-            for union in self.unions.values():
-                effects += union.report_time()
+            effects += self.warnings.new()
         if peers or self.news:
             for port in self.ports.values():
                 effects += port.switch(self.monitor.of(port.stream, port.producers), now)

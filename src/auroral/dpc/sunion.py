@@ -6,18 +6,17 @@ any longer, or when all that is to be expected has come.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import AtLeast, Coverage, together
-from auroral.dpc.events import Effect, Report
 from auroral.dpc.fold import Fold
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet
 from auroral.dpc.port import Port
 from auroral.dpc.settings import UNLIMITED, WORTH_DELAYING, Policy, Settings
 from auroral.dpc.states import State
-from auroral.dpc.usual import Usual
+from auroral.dpc.usual import Offsets, Usual
 from auroral.dpc.values import Content
 from auroral.dpc.versions import Versions
 
@@ -58,6 +57,7 @@ class SUnion:
     usual_waits: dict[tuple[str, bool], Usual] = field(init=False)
     """By input, and whether a part of the bucket came before its end: from when it is first heard of there to when all inputs have
     it."""
+    offsets: Offsets = field(init=False)
     versions: Versions = field(default_factory=Versions)
     begun: bool = True
     """Whether it is known where it begins; until then nothing is computed."""
@@ -73,13 +73,12 @@ class SUnion:
     """When it was last stable."""
     diverged: bool = False
     """Whether another replica made something else of it (DESIGN 3)."""
-    told_of_time: bool = False
-    """Whether it was reported that it lacks time."""
 
     def __post_init__(self) -> None:
         every = self.settings.snapshot_every
         self.fold = Fold(self.spec.stream, every, MOST_BUCKETS) if self.spec.folds else None
         self.usual_waits = {(name, opened): Usual() for name in self.ports for opened in (False, True)}
+        self.offsets = Offsets(self.ports)
 
     # Stable
 
@@ -124,11 +123,14 @@ class SUnion:
     def learn(self, bucket: int, now: float) -> None:
         """How long it waited, where nothing held it up: not so long that it would be a failure, and not before it came here, as what is
         sent again to who came back."""
+        came = {}
         for name, port in self.ports.items():
-            waited = now - port.origin.get(bucket, float("-inf"))
-            held = port.arrived.get(bucket, now) - port.origin.get(bucket, now)
-            if not self.processing and waited < self.settings.detection and held <= self.settings.hop:
-                self.usual_waits[name, bucket in port.opened].learn(waited)
+            origin = port.origin.get(bucket, float("-inf"))
+            if port.arrived.get(bucket, now) - origin <= self.settings.hop:
+                came[name] = origin
+                if not self.processing and now - origin < self.settings.detection:
+                    self.usual_waits[name, bucket in port.opened].learn(now - origin)
+        self.offsets.learn(came)
 
     # Tentative
 
@@ -170,11 +172,11 @@ class SUnion:
         return min(self._usually_ready(bucket, {name: port.origin for name, port in self.ports.items()}), default=None)
 
     def _usually_ready(self, bucket: int, heard: Mapping[str, Mapping[int, float]]) -> list[float]:
-        return [
-            times[bucket] + self.usual_waits[name, bucket in self.ports[name].opened].value
-            for name, times in heard.items()
-            if bucket in times
-        ]
+        return [times[bucket] + self._usual_wait(name, bucket) for name, times in heard.items() if bucket in times]
+
+    def _usual_wait(self, name: str, bucket: int) -> float:
+        """Of an input that is always so late that it might have failed, only the offset is learned."""
+        return max(self.usual_waits[name, bucket in self.ports[name].opened].value, self.offsets.after[name])
 
     def coverage(self, bucket: int) -> Coverage:
         return together(
@@ -294,11 +296,6 @@ class SUnion:
         return self.own_time + self.settings.hop + self.settings.failover + self.outlet.reserve
 
     @property
-    def lacks_time(self) -> bool:
-        """Whether the bound is too short to notice a failure and do all that is left to be done then."""
-        return self.aside + self.settings.detection > self.settings.bound
-
-    @property
     def own_time(self) -> float:
         """What a bucket's job takes. Where each bucket is held to the last and jobs are longer than buckets, it waits for the one before
         as well."""
@@ -338,21 +335,6 @@ class SUnion:
             self.processing, self.failing_since = False, None
         elif self.failing_since is None:
             self.failing_since = now
-
-    def report_time(self) -> Iterator[Effect]:
-        """When it begins to lack time."""
-        if self.lacks_time is not self.told_of_time:
-            self.told_of_time = self.lacks_time
-            if self.lacks_time:
-                yield Report("bound too short", self.spec.stream, detail=self.time_needed)
-
-    @property
-    def time_needed(self) -> str:
-        settings = self.settings
-        return (
-            f"the bound is {settings.bound:g} s; a failure is noticed after {settings.detection:g} s, and from here to the last outputs "
-            f"{self.aside:.2f} s are needed, {self.own_time:.2f} s of them for a job of this node"
-        )
 
     # Needs
 

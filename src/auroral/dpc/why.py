@@ -13,6 +13,7 @@ from auroral.dpc.replica import Replica
 from auroral.dpc.source import Source
 from auroral.dpc.states import State
 from auroral.dpc.sunion import SUnion
+from auroral.dpc.warnings import warnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,7 @@ def _replica(core: Replica, union: SUnion, now: float) -> Iterator[str]:
     for port in union.ports.values():
         yield from _input(port, core.monitor, now)
     yield from _next_bucket(union, now)
-    if union.lacks_time:
-        yield f"it cannot keep the bound in all failures: {union.time_needed}"
+    yield from (f"{warning.kind}: {warning.detail}" for warning in warnings(union))
     for number, job in core.jobs.running.items():
         if union.outlet.stream in job.outputs:
             kind = "tentative" if job.tentative else "stable"

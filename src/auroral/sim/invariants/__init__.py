@@ -16,7 +16,7 @@ from auroral.sim.invariants.bounds import (
     stable_where_it_can_be,
     within_the_bound,
 )
-from auroral.sim.invariants.buffers import nothing_is_hoarded, what_is_asked_for_is_kept
+from auroral.sim.invariants.buffers import buffers_are_bounded, nothing_is_hoarded, what_is_asked_for_is_kept
 from auroral.sim.invariants.replicas import (
     changes_hold,
     moves_end,
@@ -74,5 +74,6 @@ INVARIANTS: tuple[Invariant, ...] = (
     changes_hold,
     what_is_asked_for_is_kept,
     nothing_is_hoarded,
+    buffers_are_bounded,
 )
 """That two runs of one seed are the same is the remaining one: `simulate.same_again`."""
