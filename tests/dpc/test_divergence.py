@@ -25,6 +25,18 @@ def test_a_difference_is_told_once():
     ], "of each pair"
 
 
+def test_who_made_something_else_is_told_so():
+    first, second = Comparison("o", "qa"), Comparison("o", "qb")
+    made(first, 10, 11, 12)
+    made(second, 10, 91, 92)
+    assert list(first.heard("qb", second.tell("qa"))) == [difference(1)]
+    assert first.tell("qb") == Hashes(2, (12,)), "where they differed last: it may have begun again since"
+    assert list(second.heard("qa", first.tell("qb"))) == [
+        Report("diverged", "o", detail="qb and qa differ in bucket 2")
+    ]
+    assert second.tell("qa") == Hashes(2, (92,))
+
+
 def test_who_is_behind_compares_later():
     found = Comparison("o", "qa")
     assert list(found.heard("qb", Hashes(0, (10, 11, 12)))) == []

@@ -364,3 +364,22 @@ def test_no_job_begins_before_the_state_of_a_fold():
         found.handle(Received(name, guess), 0.2)
     (first,) = jobs(found.handle(Woken(), 9.0))
     assert (first.outputs, first.begin) == (("x",), 3)
+
+
+def test_what_a_chain_lacks_counts_to_where_its_state_is():
+    """A job for several outputs takes the state as far as the one that goes furthest."""
+    outputs = {
+        "o": OutputSpec("o", {"s": 1, "t": 1}, (frozenset("st"),), ("r",), folds=True),
+        "p": OutputSpec("p", {"s": 1, "t": 1}, (frozenset("st"),), ("r",)),
+    }
+    spec = ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, outputs)
+    found = Replica(spec, Settings(bucket=0.5, bound=3.0))
+    found.handle(Started(), 0.0)
+    list(found.ports["t"].take_stable(Stable("t", 1, 0, (Content(1, 1), Content(2, 1))), 0.1))
+    (job,) = found.jobs.start_tentative({"o": {0: 3.0}, "p": {0: 3.0, 1: 3.0}}, 3.0)
+    assert (job.begin, job.end) == (0, 2)
+    contents = (Content(7, 1), Content(8, 1))
+    found.handle(Evaluated(job.job, {"o": contents, "p": contents}, {"o": Content(9, 1)}), 3.1)
+    fold = found.unions["o"].fold
+    assert fold.start(2) == Snapshot(2, Content(9, 1))
+    assert fold.covered(2).spans["s"] == ((0, 2, Level.MISSING),)

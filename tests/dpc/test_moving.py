@@ -27,7 +27,7 @@ from auroral.dpc.source import Source
 from auroral.dpc.states import State
 from auroral.dpc.sunion import OutputSpec
 from auroral.dpc.switching import Offer
-from auroral.dpc.values import Ack, Ping, Pong, Rewire, Rewired, Unsubscribe
+from auroral.dpc.values import Ack, Ping, Pong, Rewire, Rewired, Stable, Subscribe, Unsubscribe, WantState
 
 TOPOLOGY = Topology(
     {"f": ("s",), "w": ("f.out",)}, {"f": ("f.out",), "w": ("w.out",)}, {"s": "S"}, {"client": ("w.out",)}
@@ -145,6 +145,19 @@ def test_what_one_said_before_it_died_does_not_count():
     catalog.away = frozenset({"f@a", "f@b"})
     catalog.wait()
     assert catalog.mover.layout.members["f"] == ("f@c", "f@b")
+
+
+def test_what_one_said_in_an_earlier_move_does_not_count():
+    """It was stopped since, and begins with nothing."""
+    catalog = Catalog()
+    catalog.right = True
+    for wanted in (WANTED, MoveTo("f", "f@c", "f@d")):
+        catalog.hears(wanted)
+    assert catalog.mover.layout.members["f"] == ("f@d", "f@b")
+    catalog.right = False
+    catalog.hears(MoveTo("f", "f@d", "f@c"))
+    catalog.wait()
+    assert catalog.mover.layout.phase is Phase.START and catalog.mover.layout.moving == "f"
 
 
 def test_one_that_is_dead_can_be_moved_away_from():
@@ -278,6 +291,28 @@ def test_who_finds_what_it_needs_nowhere_else_does_not_go_over():
     assert [e.to for e in left if isinstance(e, Send) and isinstance(e.message, Unsubscribe)] == ["a"]
     assert told(2, "b") and found.ports["s"].producers == ("b",)
     assert not told(1, "a", "b"), "of an earlier layout"
+
+
+def test_who_goes_over_reads_from_another_at_once_and_gives_to_others():
+    found = reader(frontier=7)
+    found.handle(Received("m", Rewire(1, Wiring({"s": ("a", "b")}, {"o": ("r",)}))), 0.01)
+    for name in "ba":
+        found.handle(Received(name, Pong({"s": Offer(State.STABLE, True, 20, 7)}, {})), 0.02)
+    (left,) = (producer for producer in "ab" if producer not in found.ports["s"].lanes)
+    said = found.handle(Received("m", Rewire(2, Wiring({"s": (left,)}, {"o": ("r", "x")}))), 0.03)
+    assert [e.to for e in said if isinstance(e, Send) and isinstance(e.message, Subscribe)] == [left]
+    assert found.outlets["o"].readers_expected == ("r", "x")
+
+
+def test_a_fold_asks_those_for_its_state_that_are_there_now():
+    output = OutputSpec("o", {"s": 1}, (frozenset("s"),), ("r",), folds=True)
+    spec = ReplicaSpec("q", {"s": ("S",)}, {"s": ("s",)}, {"o": output}, ("p",))
+    found = Replica(spec, SETTINGS, recovering=True)
+    found.handle(Started(), 0.0)
+    found.handle(Received("m", Rewire(1, Wiring({"s": ("S",)}, {"o": ("r",)}, ("z",)))), 0.01)
+    found.handle(Received("S", Pong({"s": Offer(State.STABLE, True, 60, 51)}, {})), 0.1)
+    said = found.handle(Received("S", Stable("s", 1, 51, ())), 0.2)
+    assert [e.to for e in said if isinstance(e, Send) and isinstance(e.message, WantState)] == ["z"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import UnionType
+
 import pytest
 
 from auroral.dpc.client import Client
@@ -11,6 +13,7 @@ from auroral.dpc.events import (
     Disconnected,
     DropStates,
     Effect,
+    Evaluate,
     Evaluated,
     Keep,
     Kept,
@@ -37,12 +40,15 @@ from auroral.dpc.values import (
     Message,
     Ping,
     Pong,
+    Prepare,
+    Promise,
     Snapshot,
     Stable,
     Subscribe,
     Tentative,
     Unsubscribe,
     Want,
+    WantState,
 )
 
 SETTINGS = Settings(bucket=0.5, bound=3.0)
@@ -52,7 +58,7 @@ def rows(*hashes: int) -> tuple[Content, ...]:
     return tuple(Content(hash, 1) for hash in hashes)
 
 
-def sent(effects: list[Effect], kind: type[Message]) -> list[Message]:
+def sent(effects: list[Effect], kind: type[Message] | UnionType) -> list[Message]:
     return [e.message for e in effects if isinstance(e, Send) and isinstance(e.message, kind)]
 
 
@@ -135,15 +141,12 @@ def test_who_has_a_disk_needs_less_of_its_inputs(durable: bool, need: int):
 
 def test_a_replica_that_nobody_gives_its_input_to_begins_with_what_is_asked_of_it():
     """Else it would be mute for as long as the failure lasts."""
-    output = OutputSpec("o", {"s": 1, "t": 1}, (frozenset("st"),), ("reader",))
-    spec = ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, {"o": output})
-    found = Replica(spec, SETTINGS, recovering=True)
-    found.handle(Started(), 0.0)
+    found = two_inputs(s=1, t=1)
     found.handle(Received("S", Pong({"s": Offer(State.STABLE, True, 9, 4)}, {})), 0.1)
     found.handle(Received("S", Stable("s", 1, 4, rows(4, 5, 6, 7, 8))), 0.2)
-    found.handle(Woken(), 2.0)
-    assert found.recovering, "the reader was not heard of"
-    found.handle(Received("reader", Ping({"o": Ack(6, 0.0)}, {})), 2.1)
+    found.handle(Received("reader", Ping({"o": Ack(6, 0.0)}, {})), 0.3)
+    found.handle(Woken(), SETTINGS.detection)
+    assert found.recovering, "whoever gives t may still answer"
     found.handle(Woken(), 2.2)
     assert not found.recovering
     assert (found.outlets["o"].frontier, found.ports["t"].frontier) == (6, 6)
@@ -275,6 +278,108 @@ def test_one_that_is_reached_is_waited_for():
     found.handle(Disconnected("T"), 2.2)
     found.handle(Woken(), 2.3)
     assert not found.ports["t"].resuming
+
+
+def begun_without_t(t_begins: int) -> Replica:
+    """It came back, was told of s and not of t, and was not heard of by its reader; then t came back."""
+    found = two_inputs(s=1, t=2)
+    found.handle(Received("S", Pong({"s": Offer(State.STABLE, True, 9, 4)}, {})), 0.1)
+    found.handle(Received("S", Stable("s", 1, 4, rows(4, 5, 6, 7, 8))), 0.2)
+    found.handle(Woken(), 2.0)
+    assert (found.outlets["o"].frontier, found.recovering) == (4, False), "what it needed of s, S knows"
+    found.handle(Received("reader", Subscribe("o", 1, Lane.BOTH, None, False)), 2.1)
+    found.handle(Received("reader", Ping({"o": Ack(6, 0.0)}, {})), 2.2)
+    assert found.ports["t"].resuming, "who gives t will say"
+    assert not sent(found.handle(Received("x", Prepare(1, 1)), 2.3), Promise), "it may have been further"
+    (guess,) = [e for e in found.handle(Woken(), 2.9) if isinstance(e, Evaluate)]
+    assert guess.tentative and (guess.begin, guess.end) == (4, 9)
+    found.handle(Evaluated(guess.job, {"o": rows(34, 35, 36, 37, 38)}), 2.95)
+    assert found.outlets["o"].newest == 8
+    effects = found.handle(Received("T", Pong({"t": Offer(State.STABLE, True, 9, t_begins)}, {})), 3.0)
+    assert sent(effects, Subscribe) == [Subscribe("t", 1, Lane.BOTH, None, False)]
+    found.handle(Received("T", Stable("t", 1, t_begins, rows(*range(t_begins, 9)))), 3.1)
+    assert sent(found.handle(Received("x", Prepare(1, 1)), 3.2), Promise)
+    return found
+
+
+def test_an_output_that_began_without_an_input_goes_on_when_it_is_back():
+    found = begun_without_t(3)
+    assert (found.outlets["o"].frontier, found.outlets["o"].newest) == (4, 8)
+    (job,) = found.jobs.running.values()
+    assert (job.begin, job.end, job.tentative) == (4, 9, False)
+
+
+def test_what_an_input_that_is_back_does_not_have_any_more_nobody_asks_for():
+    """The one that was there knew of an earlier need than the one that was away: that is no gap."""
+    found = begun_without_t(5)
+    assert (found.outlets["o"].kept_from, found.outlets["o"].frontier) == (6, 6)
+    assert found.outlets["o"].newest == 8, "what was guessed is not guessed again"
+    (job,) = found.jobs.running.values()
+    assert (job.begin, job.end, job.tentative) == (6, 9, False)
+    effects = found.handle(Evaluated(2, {"o": rows(36, 37, 99)}), 3.3)
+    assert sent(effects, Confirm | Stable) == [
+        Confirm("o", 1, 6, (36, 37)),
+        Stable("o", 1, 8, rows(99), (SETTINGS.oldest,)),
+    ]
+
+
+def test_an_output_that_cannot_begin_does_not_keep_others_mute():
+    """What is made from t alone cannot be given, and where it begins is not known: nothing is said of it."""
+    required = (frozenset("st"),), ("reader",)
+    outputs = {"o": OutputSpec("o", {"s": 1, "t": 1}, *required), "p": OutputSpec("p", {"t": 1}, *required)}
+    spec = ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, outputs)
+    found = Replica(spec, SETTINGS, recovering=True)
+    found.handle(Started(), 0.0)
+    found.handle(Received("S", Pong({"s": Offer(State.STABLE, True, 9, 4)}, {})), 0.1)
+    found.handle(Received("S", Stable("s", 1, 4, rows(4, 5, 6, 7, 8))), 0.2)
+    found.handle(Woken(), 2.0)
+    (pong,) = sent(found.handle(Received("reader", Ping({}, {})), 2.1), Pong)
+    assert isinstance(pong, Pong) and list(pong.offers) == ["o"]
+    found.handle(Received("T", Pong({"t": Offer(State.STABLE, True, 9, 3)}, {})), 2.2)
+    found.handle(Received("T", Stable("t", 1, 3, rows(*range(3, 9)))), 2.3)
+    assert {name: outlet.frontier for name, outlet in found.outlets.items()} == {"o": 4, "p": 3}
+    (pong,) = sent(found.handle(Received("reader", Ping({}, {})), 2.4), Pong)
+    assert isinstance(pong, Pong) and list(pong.offers) == ["o", "p"]
+
+
+def test_who_hears_of_no_input_is_mute():
+    found = two_inputs(s=1, t=1)
+    for now in (2.0, 20.0):
+        found.handle(Woken(), now)
+        assert found.recovering
+
+
+def test_with_a_disk_it_is_known_where_to_begin_whoever_was_not_heard_of():
+    found = replica(kept={"o": Kept(5, rows(35, 36))})
+    found.handle(Woken(), SETTINGS.detection)
+    assert found.ports["s"].resuming and found.recovering
+    found.handle(Woken(), SETTINGS.detection + 0.01)
+    assert (found.ports["s"].frontier, found.outlets["o"].frontier, found.recovering) == (5, 7, False)
+
+
+def folding(states: dict[str, Snapshot]) -> Replica:
+    """Two inputs, of which s can be read from bucket 21 on."""
+    outputs = {"o": OutputSpec("o", {"s": 1, "t": 1}, (frozenset("st"),), ("reader",), folds=True)}
+    spec = ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, outputs, ("p",))
+    found = Replica(spec, SETTINGS, recovering=True)
+    found.handle(Started({}, states), 0.0)
+    found.handle(Received("S", Pong({"s": Offer(State.STABLE, True, 30, 21)}, {})), 0.1)
+    found.handle(Received("S", Stable("s", 1, 21, rows(*range(21, 30)))), 0.2)
+    return found
+
+
+def test_a_fold_with_a_snapshot_begins_without_an_input():
+    found = folding({"o": Snapshot(21, Content(7, 1))})
+    found.handle(Woken(), 2.0)
+    assert (found.outlets["o"].frontier, found.ports["t"].frontier, found.recovering) == (21, 21, False)
+
+
+def test_a_fold_without_a_state_asks_for_one_while_an_input_is_away():
+    found = folding({})
+    effects = found.handle(Woken(), 2.0)
+    assert sent(effects, WantState) == [WantState("o")] and found.recovering
+    found.handle(Received("p", GiveState("o", Snapshot(24, Content(7, 1)))), 2.1)
+    assert (found.outlets["o"].frontier, found.ports["t"].frontier, found.recovering) == (24, 24, False)
 
 
 def test_what_lies_before_the_first_bucket_that_can_be_made_is_not_asked_for():

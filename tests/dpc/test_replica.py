@@ -90,7 +90,7 @@ def test_who_holds_back_what_is_due_says_that_nothing_comes():
     for found in (free, bound):
         given(found, "s", 0, 0.5)
         given(found, "s", 1, 2.0)
-    (due,) = {found.unions["o"].deadlines()[0] for found in (free, bound)}
+    (due,) = {found.unions["o"].deadlines(0.0)[0] for found in (free, bound)}
     assert [free.unions["o"].state(now) for now in (due - 0.1, due)] == [State.UP_FAILURE, State.UP_FAILURE]
     assert [bound.unions["o"].state(now) for now in (due - 0.1, due)] == [State.UP_FAILURE, State.FAILURE]
 
@@ -150,7 +150,7 @@ def test_each_output_has_a_bound_of_its_own():
     for stream, name in (("s", "S"), ("t", "T")):
         found.handle(Received(name, Pong({stream: Offer(State.STABLE)}, {})), 0.0)
     given(found, "s", 0, 0.5)
-    due = {stream: union.deadlines()[0] for stream, union in found.unions.items()}
+    due = {stream: union.deadlines(0.0)[0] for stream, union in found.unions.items()}
     assert due["later"] - due["o"] == pytest.approx(6.0)
     (first,) = jobs(found.handle(Woken(), due["o"]))
     assert first.tentative and first.outputs == ("o",)
@@ -298,7 +298,7 @@ def test_replicas_compare_and_tell_one_another_what_they_made():
     pings = {e.to: e.message for e in effects if isinstance(e, Send)}
     took = found.usual_job.highest
     assert pings == {
-        "S": Ping({"s": Ack(0, 0.5 + took + SETTINGS.hop)}, {"s": 1}),
+        "S": Ping({"s": Ack(0, took + SETTINGS.hop + SETTINGS.failover + 0.5)}, {"s": 1}),
         "q1": Ping({}, {}, {"o": Hashes(0, (77,))}, took),
         "q3": Ping({}, {}, {}, took),
     }
@@ -362,7 +362,8 @@ def test_an_input_is_kept_for_the_output_that_is_behind_and_set_aside_for_the_sl
     effects = found.handle(Woken(), 1.0)
     assert sorted(found.ports["s"].stable) == [0, 1, 2, 3], "o has none of them yet"
     needs = {e.to: e.message.acks for e in effects if isinstance(e, Send) and isinstance(e.message, Ping)}
-    assert needs == {"S": {"s": Ack(0, 0.5 + SETTINGS.hop)}, "T": {"t": Ack(0, 0.25 + SETTINGS.hop)}}
+    hop = SETTINGS.hop + SETTINGS.failover
+    assert needs == {"S": {"s": Ack(0, hop + 0.5)}, "T": {"t": Ack(0, hop + 0.25)}}
     for bucket in range(4):
         given(found, "t", bucket, 1.0)
     found.handle(Evaluated(found.jobs.last, {"o": (Content(0, 1),)}), 1.05)

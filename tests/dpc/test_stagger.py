@@ -69,6 +69,16 @@ def test_asked_in_a_circle_nobody_is_bound_for_nothing():
     assert each["a"].may_correct(0.3, "bc") and not each["b"].may_correct(0.3, "ac")
 
 
+def test_who_granted_a_turn_and_is_gone_is_not_asked_for_another():
+    found = granted()
+    assert not found.may_correct(1.0, "c")
+    assert only(found.want(1.0, "c")) == Send("c", Ask(2, 5.0))
+    assert not found.may_correct(1.1, "c"), "c keeps nothing up yet"
+    assert not list(found.grant("c", Grant(2), 1.2))
+    assert found.may_correct(1.3, "c")
+    assert list(found.want(1.4, "bc")) == [], "whoever comes back"
+
+
 def test_who_reaches_nobody_goes_ahead():
     lone = Stagger("a", ("b", "c"))
     assert list(lone.want(0.0, [])) == []
@@ -76,38 +86,48 @@ def test_who_reaches_nobody_goes_ahead():
     assert not lone.may_correct(0.0, ["b"])
 
 
+@pytest.mark.parametrize("crashes", [False, True], ids=["all live", "one dies"])
 @pytest.mark.parametrize("seed", range(20))
-def test_at_every_moment_one_keeps_answering_and_all_come_to_their_turn(seed):
-    """Messages are late, lost and out of date; leases end. At most two of three correct, and none waits for ever."""
+def test_at_every_moment_one_keeps_answering_and_all_come_to_their_turn(seed, crashes):
+    """Messages are late, lost and out of date; leases end before what there is to correct does; one that has granted a turn may die. One
+    of those that live does not correct, and none waits for ever."""
     draw, each, now = random.Random(seed), three(), 0.0
     pending: list[tuple[float, str, Send]] = []
-    left = dict.fromkeys(each, 3.0)
+    left = dict.fromkeys(each, 8.0)
+    living = set(each)
     while any(left.values()) and now < 120:
         now = round(now + 0.1, 1)
+        granting = [each[name].granted[0] for name in sorted(living) if each[name].granted is not None]
+        if crashes and granting and len(living) == 3:
+            living.discard(dead := draw.choice(granting))
+            left[dead] = 0.0
         for due, sender, send in sorted((p for p in pending if p[0] <= now), key=lambda p: p[0]):
             pending.remove((due, sender, send))
-            to = each[send.to]
-            correcting = left[send.to] > 0 and to.may_correct(now, set(each) - {send.to})
-            match send.message:
-                case Ask() as message:
-                    given = list(to.ask(sender, message, correcting, now))
-                case Grant() as message:
-                    given = list(to.grant(sender, message, now))
-                case Refuse() as message:
-                    given = []
-                    to.refuse(sender, message)
-                case _:
-                    given = []
-                    to.release(sender)
-            _post(draw, pending, now, send.to, given)
-        at_work = [n for n in each if left[n] > 0 and each[n].may_correct(now, set(each) - {n})]
-        assert len(at_work) < 3
+            if send.to in living:
+                given = _taken(each[send.to], sender, send, left[send.to] > 0, living - {send.to}, now)
+                _post(draw, pending, now, send.to, given)
+        at_work = [n for n in sorted(living) if left[n] > 0 and each[n].may_correct(now, living - {n})]
+        assert len(at_work) < len(living)
         for name in at_work:
             left[name] = max(0.0, round(left[name] - 0.1, 1))
-        for name, stagger in each.items():
-            others = set(each) - {name}
-            _post(draw, pending, now, name, stagger.want(now, others) if left[name] > 0 else stagger.done())
+        for name in sorted(living):
+            sends = each[name].want(now, living - {name}) if left[name] > 0 else each[name].done()
+            _post(draw, pending, now, name, sends)
     assert not any(left.values()), f"after {now} s, {left} is left"
+    assert len(living) == 3 - crashes
+
+
+def _taken(to: Stagger, sender: str, send: Send, wants: bool, reached: set[str], now: float) -> list[Send]:
+    match send.message:
+        case Ask() as message:
+            return list(to.ask(sender, message, wants and to.may_correct(now, reached), now))
+        case Grant() as message:
+            return list(to.grant(sender, message, now))
+        case Refuse() as message:
+            to.refuse(sender, message)
+        case _:
+            to.release(sender)
+    return []
 
 
 def _post(

@@ -13,7 +13,7 @@ from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Policy
 from auroral.dpc.source import Source
 from auroral.dpc.states import State
-from auroral.dpc.sunion import OutputSpec, SUnion
+from auroral.dpc.sunion import MOST_BUCKETS, OutputSpec, SUnion
 from auroral.dpc.switching import Lane
 from auroral.dpc.usual import Usual
 from auroral.dpc.values import Ack, Content, Stable, Subscribe
@@ -22,7 +22,7 @@ from dpc.test_replica import SETTINGS, given, jobs, replica
 
 
 def to_guess(union: SUnion, now: float) -> tuple[int, int] | None:
-    return union.tentative_range(now, union.deadlines())
+    return union.tentative_range(now, union.deadlines(now))
 
 
 def test_a_deadline_does_not_depend_on_which_input_fails():
@@ -135,6 +135,32 @@ def test_the_time_of_a_bucket_is_the_bound_less_what_is_set_aside():
     assert due == pytest.approx(1.0 + 3.0 - 0.02 - 0.44 - 0.25 - 0.5)
     assert found.next_deadline(due) == float("inf"), "it has come"
     assert union(bound=float("inf")).next_deadline(0.0) == float("inf")
+
+
+def test_a_bound_that_is_too_short_makes_nothing_tentative_before_a_failure_is_noticed():
+    """D43, D76: what is set aside is more than the bound."""
+    found = union()
+    found.usual_job.learn(2.0)
+    found.outlet.readers_expected = ("r",)
+    found.outlet.acknowledged("r", Ack(0, 2.0))
+    heard(found, "s", {0: 1.0})
+    for port in found.ports.values():
+        port.heard = 1.0
+    detection, aside = found.settings.detection, 2.0 + 0.02 + 0.44 + 2.0
+    assert found.deadlines(1.0) == {0: 1.0 + detection}, "t may still come"
+    found.ports["t"].heard = 1.0 - found.settings.silence
+    too_short = pytest.approx(1.0 + 3.0 - aside)
+    assert found.deadlines(1.1)[0] == too_short, "it has failed"
+    found.ports["t"].heard, found.processing = 1.0, True
+    assert found.deadlines(1.1)[0] == too_short, "others were guessed before it"
+    found.processing = False
+    for name in "st":
+        stable(found, name, 1, 1.2)
+    assert found.deadlines(1.2)[0] == 1.0 + detection + 2 * 2.0, "the job before it, and its own"
+    found.ports["t"].heard = 1.2 - found.settings.silence
+    assert found.deadlines(1.3)[0] == 1.0 + detection + 2 * 2.0, "whatever became of its inputs"
+    found.versions.plan = Plan((0,), 0, 1)
+    assert found.deadlines(1.3)[0] == too_short, "no job is to come"
 
 
 @pytest.mark.parametrize(("share", "due"), [(1.0, 2.0), (2.5, 0.2 + 3.0 - 0.02 - 0.44)])
@@ -272,6 +298,20 @@ def test_one_that_is_as_far_behind_as_a_failure_that_is_noticed_corrects():
     assert found.state(0.6) is State.STABILIZATION, "what was tentative is to be corrected"
     found.outlet.frontier = 3
     assert found.state(0.6) is State.STABLE, "one bucket is left"
+
+
+def test_one_that_is_further_behind_than_a_job_takes_buckets_corrects():
+    """D31: with long jobs, those of one alone are no delay."""
+    found = union()
+    found.usual_job.learn(0.5 * MOST_BUCKETS / 2)
+    for name in "st":
+        stable(found, name, MOST_BUCKETS + 2, 0.5)
+    assert found.state(0.6) is State.STABLE
+    for name in "st":
+        stable(found, name, MOST_BUCKETS + 3, 0.5)
+    assert found.state(0.6) is State.STABILIZATION
+    found.versions.plan = Plan((0,), MOST_BUCKETS, 1)
+    assert found.state(0.6) is State.STABLE, "what it promised to wait for is not its own delay"
 
 
 def test_a_state_is_noted_with_its_time_and_a_failure_ends_when_all_is_stable():

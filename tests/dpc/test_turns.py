@@ -38,7 +38,7 @@ def jobs(effects: list[Effect]) -> list[Evaluate]:
 
 
 def test_who_can_stay_fresh_begins_at_once():
-    found = correcting(2.74)
+    found = correcting(1.84)
     assert found.turns.fresh
     effects = given(found)
     assert (len(jobs(effects)), said(effects)) == (1, [])
@@ -46,8 +46,8 @@ def test_who_can_stay_fresh_begins_at_once():
 
 
 def test_who_cannot_asks_for_a_turn_and_gives_it_back():
-    """The bound has no room for a job, a message and what those behind it take."""
-    found = correcting(2.75)
+    """The bound has no room for a job, a message, another replica and what those behind it take."""
+    found = correcting(1.86)
     assert not found.turns.fresh and not found.offers(0.0)["o"].fresh
     effects = given(found)
     assert (jobs(effects), said(effects)) == ([], [Send("q2", Ask(1, 5.0))])
@@ -63,7 +63,7 @@ def test_who_cannot_asks_for_a_turn_and_gives_it_back():
 
 
 def test_a_refusal_ends_the_turn():
-    found = correcting(2.75)
+    found = correcting(1.86)
     given(found)
     stagger = found.turns.stagger
     stagger.granted = ("q2", 1.0)
@@ -72,14 +72,14 @@ def test_a_refusal_ends_the_turn():
 
 
 def test_who_reaches_no_other_goes_ahead():
-    found = correcting(2.75)
+    found = correcting(1.86)
     found.handle(Disconnected("q2"), 0.1)
     effects = given(found)
     assert (len(jobs(effects)), said(effects)) == (1, [])
 
 
 def test_who_corrects_nothing_needs_no_turn():
-    found = correcting(2.75)
+    found = correcting(1.86)
     found.unions["o"].processing = False
     effects = given(found)
     assert (len(jobs(effects)), said(effects)) == (1, [])

@@ -13,7 +13,7 @@ from auroral.dpc.source import Source
 from auroral.dpc.states import State
 from auroral.dpc.sunion import OutputSpec
 from auroral.dpc.switching import Offer
-from auroral.dpc.values import Ack, Content, Ping, Pong, Stable
+from auroral.dpc.values import Ack, Content, Hashes, Ping, Pong, Stable
 from auroral.dpc.why import why
 
 SETTINGS = Settings(bucket=0.5, bound=3.0)
@@ -68,6 +68,16 @@ def test_a_replica_that_came_back():
     story = why(replica(recovering=True), "o", 0.2)
     assert "it came back at 0.00 s and is mute until it is as far as its inputs" in story.because
     assert "s waits to be told where to begin: S is in STABLE" in story.because
+
+
+def test_replicas_that_differ():
+    found = replica()
+    list(found.comparisons["o"].made(3, 13))
+    list(found.comparisons["o"].heard("q2", Hashes(3, (14,))))
+    found.handle(Woken(), 0.2)
+    story = why(found, "o", 0.3)
+    assert story.state is State.FAILURE and found.offers(0.3)["o"].state is State.FAILURE
+    assert any("it made something else of bucket 3 than q2" in line for line in story.because)
 
 
 def test_a_full_source_names_the_slowest_reader():
@@ -125,3 +135,9 @@ def test_without_a_bound_there_is_no_time_at_most():
     found = replica()
     found.unions["o"].settings = replace(SETTINGS, bound=float("inf"))
     assert not [line for line in why(failed(found), "o", 3.1).because if "at most" in line]
+
+
+def test_a_bound_that_is_too_short_for_the_work():
+    found = replica()
+    found.usual_job.learn(2.0)
+    assert [line for line in why(found, "o", 0.4).because if line.startswith("bound too short: the bound is 3 s; ")]

@@ -46,9 +46,9 @@ MUTANTS = {
         "sunion.py",
         "latest = ready + self.settings.bound - aside",
         "latest = ready + self.settings.bucket + self.settings.bound - aside",
-        52,
+        55,
     ),
-    "tentative at once": Mutant("sunion.py", "        return latest\n", "        return ready\n", 0),
+    "tentative at once": Mutant("sunion.py", "        return latest\n", "        return ready\n", 1),
     "what was held back is forgotten": Mutant(
         "sunion.py", "return max(0.0, now - ready_at - self.usual_job.value)", "return 0.0", 52
     ),
@@ -120,6 +120,24 @@ MUTANTS = {
         1,
     ),
     "a source never truncates": Mutant("source.py", "effects += outlet.forget()", "effects += ()", 0),
+    "a grant is never released": Mutant(
+        "stagger.py",
+        "        self.wanted = False\n        yield from self._give_back()\n",
+        "        self.wanted = False\n        yield from ()\n",
+        5,
+    ),
+    "a promise has no end": Mutant(
+        "stagger.py",
+        "until for peer, until in self.promised.items() if now < until}",
+        "until for peer, until in self.promised.items()}",
+        5,
+    ),
+    "who granted a turn and died is asked for ever": Mutant(
+        "stagger.py", "self.granted[0] not in there:", "self.granted[0] not in self.peers:", 99
+    ),
+    "all correct at once": Mutant(
+        "turns.py", "return self.stagger.may_correct(now, self._peers_reached())", "return True", 5
+    ),
     "a subscription begins one too high": Mutant(
         "port.py",
         "position = None if self.resuming else self.frontier",

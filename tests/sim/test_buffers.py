@@ -9,13 +9,14 @@ import pytest
 
 from auroral.dpc.client import Client
 from auroral.dpc.replica import Replica
-from auroral.dpc.settings import WhenFull
+from auroral.dpc.settings import Settings, WhenFull, WrongSettings
 from auroral.dpc.source import Source
-from auroral.sim.invariants import INVARIANTS, all_is_corrected, stable_in_order, stable_is_right
+from auroral.sim.invariants import INVARIANTS, all_is_corrected, buffers_are_bounded, stable_in_order, stable_is_right
 from auroral.sim.record import Run
 from auroral.sim.scenario import Scenario
-from auroral.sim.simulate import observed
+from auroral.sim.simulate import observed, simulate
 from auroral.sim.stage import Stage
+from auroral.sim.standin import Kind, Query
 from sim.scenarios import chain
 
 pytestmark = pytest.mark.slow
@@ -79,6 +80,21 @@ def test_full_buffers_stop_the_sources_and_nothing_is_lost(name):
     stage.world.run(28)
     assert stage.paused and max(sizes(stage)) <= MOST + 5
     run = observed(scenario)
-    for check in (stable_in_order, stable_is_right, all_is_corrected):
+    for check in (stable_in_order, stable_is_right, all_is_corrected, buffers_are_bounded):
         assert not list(check(run))
     assert not lost(run)
+
+
+def windows(most_kept: int) -> Scenario:
+    """Two, of ten buckets each: of the source 18 are read again, besides the next one."""
+    queries = (Query("v", Kind.WINDOW, ("s",), 10), Query("w", Kind.WINDOW, ("v.out",), 10))
+    settings = Settings(bucket=0.5, bound=3.0, most_kept=most_kept, when_full=WhenFull.BLOCK)
+    return Scenario(7, ("s",), queries, {"v": 2, "w": 2}, settings, 40)
+
+
+def test_room_for_windows_and_one_bucket_more_is_enough_where_nothing_fails():
+    """D72: less would stop everything for good, and is refused."""
+    outcome = simulate(windows(19))
+    assert not outcome.violations, str(outcome)
+    with pytest.raises(WrongSettings, match="allowed: more than 18"):
+        simulate(windows(18))

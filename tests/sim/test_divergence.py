@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from auroral.dpc.events import Effect, Evaluate, Evaluated, Report
+from auroral.dpc.replica import Replica
+from auroral.dpc.states import State
 from auroral.sim.stage import Stage
 from auroral.sim.standin import content
 from sim.scenarios import chain
@@ -13,7 +15,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("wrong", ["fa", "fb"])
-def test_a_replica_that_computes_something_else_is_named_once(wrong):
+def test_replicas_that_differ_both_fail_and_say_where(wrong):
+    """DESIGN 3: the output fails wherever it goes, and what is stable goes on coming."""
     stage = Stage(chain("at 6s crash fb; at 9s restart fb", seconds=20))
     right = stage.world.evaluation
 
@@ -32,7 +35,16 @@ def test_a_replica_that_computes_something_else_is_named_once(wrong):
             found.append(effect)
 
     stage.world.watchers.append(watch)
-    stage.world.run(25)
+    stage.world.run(20.3)
     assert [(r.stream, r.detail) for r in found if r.stream == "f.out"] == [
-        ("f.out", "f@fa and f@fb differ in bucket 25")
+        ("f.out", "f@fa and f@fb differ in bucket 25"),
+        ("f.out", "f@fb and f@fa differ in bucket 25"),
     ]
+    states = {name: core.unions[stream].noted for name, core in replicas(stage) for stream in core.unions}
+    failed = {name for name, state in states.items() if state is State.FAILURE}
+    assert failed == {"f@fa", "f@fb", "w@wa", "w@wb"}
+    assert stage.world.cores["client"].ports["w.out"].frontier == 40
+
+
+def replicas(stage: Stage) -> list[tuple[str, Replica]]:
+    return [(name, core) for name, core in stage.world.cores.items() if isinstance(core, Replica)]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from auroral.dpc.settings import Settings
 from auroral.sim.invariants import INVARIANTS
-from auroral.sim.simulate import observed
+from auroral.sim.scenario import Scenario
+from auroral.sim.simulate import observed, simulate
 from auroral.sim.stage import Stage
-from sim.scenarios import folded
+from auroral.sim.standin import Kind, Query
+from sim.scenarios import folded, scheduled
 
 pytestmark = pytest.mark.slow
 
@@ -37,6 +40,23 @@ def test_a_fold_is_right_after_failures(name):
     assert not [f"{check.__name__}: {found}" for check in INVARIANTS for found in check(run)]
     if "silence" in schedule:
         assert [one for one in run.deliveries["f.out"] if not one.stable]
+
+
+@pytest.mark.parametrize(
+    ("durable", "crashes"),
+    [
+        ("g", "at 12s crash ga-gb; at 13s restart ga-gb"),
+        ("g", "at 12s crash ga; at 13s restart ga; at 20s crash gb; at 21s restart gb"),
+        ("", "at 12s crash ga; at 13s restart ga; at 20s crash gb; at 21s restart gb"),
+    ],
+)
+def test_a_fold_comes_back_without_one_of_its_inputs(durable, crashes):
+    """With the state on its disk, or of the other replica, it is not mute for as long as the input is away."""
+    queries = (Query("g", Kind.FOLD, ("s", "t")), Query("f", Kind.FILTER, ("g.out",)))
+    settings = Settings(bucket=0.5, bound=3.0, snapshot_every=8)
+    scenario = Scenario(7, ("s", "t"), queries, {"g": 2, "f": 2}, settings, 60, durable=frozenset(durable))
+    outcome = simulate(scheduled(scenario, f"at 10s cut s; {crashes}; at 35s heal s"))
+    assert not outcome.violations, str(outcome)
 
 
 def test_snapshots_bound_what_is_kept():

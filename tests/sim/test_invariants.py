@@ -14,14 +14,15 @@ from auroral.dpc.settings import Policy
 from auroral.dpc.stagger import Stagger
 from auroral.dpc.versions import Decision, Plan
 from auroral.sim.faults import Fault
-from auroral.sim.invariants import INVARIANTS
+from auroral.sim.invariants import INVARIANTS, bounds, buffers_are_bounded
 from auroral.sim.invariants.going import AsItGoes
 from auroral.sim.invariants.stable import stable_is_right
+from auroral.sim.network import SLOWER
 from auroral.sim.record import EVERY, Correction, Delivery, Run
 from auroral.sim.simulate import judged, observed
 from auroral.sim.stage import Stage
 from auroral.sim.standin import content
-from sim.scenarios import pair
+from sim.scenarios import chain, pair
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +38,7 @@ LONG_JOBS = 1.6
 
 @pytest.fixture(scope="module")
 def taking_turns() -> Run:
-    return observed(pair("at 10s silence t; at 17s resume t", job=LONG_JOBS))
+    return observed(pair("at 10s silence t; at 21s resume t", job=LONG_JOBS))
 
 
 def given(run: Run, change: Callable[[list[Delivery]], list[Delivery]]) -> Run:
@@ -62,6 +63,11 @@ def later(run: Run, kind: str, **fields: object) -> Run:
         for moment in run.moments
     ]
     return replace(run, moments=moments)
+
+
+def with_moments(run: Run, **fields: object) -> Run:
+    """How all stood, changed in the last ten seconds before the input ends."""
+    return replace(run, moments=[replace(m, **fields) if 26 < m.at < 36 else m for m in run.moments])
 
 
 def changed(run: Run, name: str, **fields: object) -> Run:
@@ -149,6 +155,7 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
         lambda run: changed(run, "spoke", frontier=run.spoke[0].expected - 2),
         lambda run: changed(run, "spoke", kept_from=run.spoke[0].asked_for + 1),
     ],
+    "turns_come": [lambda run: with_moments(run, waiting=frozenset({"u@ua"}))],
     "moves_end": [
         lambda run: moving(run, lambda stage: stage.moves.append(MoveTo("u", "u@ua", "u@uz"))),
         lambda run: moving(
@@ -170,6 +177,10 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
     "nothing_is_hoarded": [
         lambda run: later(run, "outlets", kept_from=3),
         lambda run: later(run, "ports", lowest=3),
+    ],
+    "buffers_are_bounded": [
+        lambda run: later(set_otherwise(run, most_kept=40), "outlets", kept=41),
+        lambda run: later(set_otherwise(run, most_kept=40), "ports", held=43, window=2),
     ],
 }
 
@@ -199,6 +210,12 @@ def test_it_is_found_broken(run, name, number):
     assert list(check(BROKEN[name][number](run)))
 
 
+def test_a_buffer_that_is_just_full_is_not_found(run):
+    limited = set_otherwise(run, most_kept=40)
+    for full in (later(limited, "outlets", kept=40), later(limited, "ports", held=42, window=2)):
+        assert not list(buffers_are_bounded(full))
+
+
 def test_replicas_that_all_correct_at_once_are_found(taking_turns):
     (check,) = (check for check in INVARIANTS if check.__name__ == "one_keeps_answering")
     both = [Correction(20.0, 21.0, "w@wa", False), Correction(20.5, 21.5, "w@wb", False)]
@@ -221,13 +238,13 @@ def never_ends(self: Stagger, sender: str) -> None:
 )
 def test_turns_that_are_not_kept_are_found(monkeypatch, method, instead, broken):
     monkeypatch.setattr(Stagger, method, instead)
-    run = observed(pair("at 10s silence t; at 17s resume t", job=LONG_JOBS))
+    run = observed(pair("at 10s silence t; at 21s resume t", job=LONG_JOBS))
     assert broken in [check.__name__ for check in INVARIANTS if list(check(run))]
 
 
 def test_a_run_ends_where_a_guarantee_is_found_broken(monkeypatch):
     monkeypatch.setattr(Stagger, "may_correct", all_at_once)
-    run = observed(pair("at 10s silence t; at 17s resume t", job=LONG_JOBS))
+    run = observed(pair("at 10s silence t; at 21s resume t", job=LONG_JOBS))
     (words,) = run.broken
     begin = max(one.begin for one in run.corrections)
     assert words == f"one_keeps_answering: u@ua, u@ub all correct at {begin:.2f} s: nobody answers"
@@ -252,3 +269,24 @@ def test_what_is_judged_as_it_goes_is_said_once(run, check):
         judging = check.begin(broken)
         assert list(takewhile(lambda words: words is not None, judging)) == list(check(broken))
         assert next(judging, None) is None
+
+
+def _most(schedule: str, due: float) -> float:
+    """How late a bucket of the chain may be that is due then, where something happened."""
+    scenario = chain(schedule)
+    run = Run(Stage(scenario), {}, {})
+    return bounds._most(run, "w.out")(due, True)
+
+
+@pytest.mark.parametrize(
+    ("due", "slower"),
+    # X is 3 s; half of the hundred times that are remembered are 25 s.
+    [(6.9, 0), (7.1, 2), (15.0, 2), (21.9, 2), (22.1, 3), (39.9, 3), (40.1, 2), (54.9, 2), (55.1, 0)],
+)
+def test_a_slow_link_excuses_what_is_behind_it_and_for_as_long_as_it_tells(due, slower):
+    slow = "at 10s slow ua-fb; at 15s quicken ua-fb; at 25s slow wa-c; at 30s quicken wa-c"
+    assert _most(slow, due) == pytest.approx(3 + slower * SLOWER)
+
+
+def test_a_slow_link_that_nothing_comes_over_excuses_nothing():
+    assert _most("at 10s slow ua-ub; at 15s quicken ua-ub; at 10s slow wa-wb; at 15s quicken wa-wb", 12.0) == 3

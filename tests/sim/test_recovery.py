@@ -29,6 +29,10 @@ SCHEDULES = {
     "at 22s restart ub",
     "all replicas, one input away": "at 8s crash t; at 10s crash ua; at 10s crash ub; at 12s restart ua; at 12s restart ub; "
     "at 30s restart t",
+    "all replicas, an input and a reader away": "at 9s crash fb; at 10s cut s; at 12s crash ua-ub; at 13s restart ua-ub; at 35s heal s; "
+    "at 36s restart fb",
+    "each replica in its turn, an input and a reader away": "at 9s crash fb; at 10s cut s; at 12s crash ua; at 13s restart ua; "
+    "at 20s crash ub; at 21s restart ub; at 35s heal s; at 36s restart fb",
 }
 
 

@@ -1,7 +1,8 @@
 """Replicas compare what they made stable: it must be the same, bit for bit (DESIGN 3).
 
 With its heartbeats a replica tells those that come before it by name the hashes of its new stable buckets. So of each pair one
-compares, whichever of both is ahead, and a difference is reported once.
+compares, whichever of both is ahead. If it finds a difference, it tells the other one what it has there. Which of both is wrong nobody
+knows: the output is in FAILURE at both, until they are started again.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class Comparison:
     """What others made of buckets that are not stable here yet."""
     told: dict[str, int] = field(default_factory=dict)
     """The first bucket that each was not told of."""
-    differing: set[str] = field(default_factory=set)
+    differing: dict[str, Hashes] = field(default_factory=dict)
+    """By those that made something else: what is here of the last bucket that it was found in."""
 
     def made(self, bucket: int, hash: int) -> Iterator[Report]:
         self.own[bucket] = hash
@@ -38,6 +40,8 @@ class Comparison:
                 yield from self._compare(peer, bucket, claims.pop(bucket))
 
     def tell(self, peer: str) -> Hashes:
+        if peer in self.differing:
+            return self.differing[peer]
         begin = max(self.told.get(peer, 0), min(self.own, default=0))
         end = begin
         while end in self.own and end < begin + MOST_AT_ONCE:
@@ -59,6 +63,8 @@ class Comparison:
 
     def _compare(self, peer: str, bucket: int, hash: int) -> Iterator[Report]:
         # A gap differs from nothing: it is known to be unknown.
-        if hash != self.own[bucket] and min(hash, self.own[bucket]) >= 0 and peer not in self.differing:
-            self.differing.add(peer)
-            yield Report("diverged", self.stream, detail=f"{self.name} and {peer} differ in bucket {bucket}")
+        if hash != self.own[bucket] and min(hash, self.own[bucket]) >= 0:
+            known = peer in self.differing
+            self.differing[peer] = Hashes(bucket, (self.own[bucket],))
+            if not known:
+                yield Report("diverged", self.stream, detail=f"{self.name} and {peer} differ in bucket {bucket}")

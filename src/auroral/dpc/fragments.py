@@ -63,6 +63,14 @@ class Fragments:
         read = (stream for fragment in self.all for stream in fragment.inputs)
         return tuple(dict.fromkeys(stream for stream in read if stream not in made))
 
+    @property
+    def depth(self) -> int:
+        """Of the longest way from a source to the client."""
+        depths: dict[str, int] = {}
+        for fragment in self.all:
+            depths |= dict.fromkeys(fragment.streams, 1 + max(depths.get(stream, 0) for stream in fragment.inputs))
+        return max(depths.values())
+
 
 def named_after(query: str, count: int) -> tuple[str, ...]:
     """Names of nodes."""

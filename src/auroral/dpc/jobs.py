@@ -30,6 +30,8 @@ class Job:
     """Of each output's buckets, if they are tentative."""
     began: Mapping[str, int]
     """Of each fold, the bucket that its state was last stable at."""
+    folded: Mapping[str, Coverage]
+    """Of each fold's state at the end of the job, which may be behind the last bucket that is wanted of it, if it is tentative."""
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -127,7 +129,8 @@ class Jobs:
         coverage = {s: self.unions[s].coverages(*found, begin) for s, found in ranges.items()} if tentative else {}
         states = {union.spec.stream: union.fold.start(begin) for union in unions if union.fold is not None}
         began = {union.spec.stream: union.fold.began(begin) for union in unions if union.fold is not None}
-        self.running[self.last] = Job(ranges, begin, end, tentative, now, ready, coverage, began)
+        folded = {s: self.unions[s].coverages(end - 1, end, begin)[0] for s in began} if tentative else {}
+        self.running[self.last] = Job(ranges, begin, end, tentative, now, ready, coverage, began, folded)
         view: dict[str, dict[int, Content]] = {name: {} for union in unions for name in union.ports}
         for union in unions:
             for name, contents in union.view(begin, end).items():

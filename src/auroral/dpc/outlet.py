@@ -125,7 +125,12 @@ class Outlet:
 
     def begin(self, bucket: int) -> Iterator[Effect]:
         """Earlier buckets cannot be had any more; what there is of them would leave a hole behind it."""
+        newest = self.newest
         self.restore(Kept(bucket))
+        # What was guessed is not new any more.
+        self.newest = max(self.newest, newest)
+        for reader in self.readers.values():
+            reader.position = max(reader.position, bucket)
         yield Truncate(self.stream, bucket)
 
     # What is given out

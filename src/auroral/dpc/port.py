@@ -221,7 +221,7 @@ class Port:
         for held in (self.stable, self.lost, self.tentative, self.origin, self.arrived, self.numbers, self.lanes):
             held.clear()
         self.opened.clear()
-        self.resuming, self.furthest = True, 0
+        self.resuming, self.first, self.frontier, self.furthest = True, 0, 0, 0
 
     def take_stable(self, message: Stable, now: float) -> Iterator[Effect]:
         if self.resuming:

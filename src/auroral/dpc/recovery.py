@@ -2,7 +2,8 @@
 
 Its inputs begin where those that give them still have what it needs; its outputs go on behind what is on disk, or begin with the first
 bucket that its inputs reach. A fold begins with a snapshot from its disk or, if there is none that its inputs reach, from another
-replica (D67).
+replica (D67). What is known of where an input begins does not wait for it; without, an output begins by the inputs that are there, and
+again once the others are back.
 """
 
 from __future__ import annotations
@@ -42,37 +43,58 @@ class Recovery:
     """Those of them that came from other replicas."""
     asked_at: float = float("-inf")
     paces: dict[str, Pace] = field(default_factory=dict)
+    on_disk: set[str] = field(default_factory=set)
+    """Outputs that go on behind what an earlier life wrote down."""
+    provisional: set[str] = field(default_factory=set)
+    """Outputs that began though an input is still to be told where to begin."""
     done: bool = False
 
     def go_on(self, kept: Collection[str]) -> None:
         """Of inputs of which all outputs are on disk it is known where to begin, if somebody has that."""
+        self.on_disk = {stream for stream, union in self.unions.items() if stream in kept and union.fold is None}
         for name, port in self.ports.items():
-            using = {stream: union for stream, union in self.unions.items() if name in union.ports}
-            if port.resuming and using and all(stream in kept and u.fold is None for stream, u in using.items()):
+            using = self._made_from(port)
+            if port.resuming and using and self.on_disk.issuperset(using):
                 port.resume_at = min(union.reads_from(name, union.outlet.frontier) for union in using.values())
 
     def step(self, now: float) -> Iterator[Effect]:
         for port in self.ports.values():
             if port.resuming and self._nobody_to_ask(port, now):
-                self._begin_without(port)
+                if self.provisional.isdisjoint(self._made_from(port)):
+                    self._begin_without(port)
             elif not port.resuming and self._nobody_has_the_next(port):
                 # What it was told of is gone by now.
                 port.resume()
                 for union in self.unions.values():
                     union.begun = union.begun and port.stream not in union.ports
         for stream, union in self.unions.items():
+            resuming = [port for port in union.ports.values() if port.resuming]
+            if stream in self.provisional and not resuming:
+                self.provisional.discard(stream)
+                union.begun = False
             # Whatever another output still waits for.
-            if not union.begun and not any(port.resuming for port in union.ports.values()):
+            if not union.begun and all(self._nobody_to_ask(port, now) for port in resuming):
                 yield from self._begin(stream, now)
         self._skip()
         if self._waited(now) or self._all_heard:
-            caught_up = {stream for stream in self.unions if self._caught_up(stream)}
-            self.done = caught_up == self.unions.keys()
+            # One that cannot begin, as nothing of it comes, does not keep the others mute.
+            speak = {stream for stream in self.unions if self._caught_up(stream)}
+            self.done = bool(speak) and speak | self._cut_off(now) == self.unions.keys()
+
+    def _cut_off(self, now: float) -> set[str]:
+        """Outputs of which no input says where to begin."""
+        away = {name for name, port in self.ports.items() if port.resuming and self._nobody_to_ask(port, now)}
+        return {stream for stream, union in self.unions.items() if away.issuperset(union.ports)}
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether some output is to begin, or to begin once more."""
+        return bool(self.provisional) or not all(union.begun for union in self.unions.values())
 
     def _skip(self) -> None:
         """An input may have been told to begin before all that is made from it: what lies between may be gone, and is not needed."""
         for name, port in self.ports.items():
-            using = [union for union in self.unions.values() if name in union.ports]
+            using = self._made_from(port).values()
             if using and not port.resuming and all(union.begun for union in using):
                 port.skip(min(union.reads_from(name, union.outlet.frontier) for union in using))
 
@@ -80,19 +102,26 @@ class Recovery:
 
     def _begin(self, stream: str, now: float) -> Iterator[Effect]:
         union = self.unions[stream]
+        told = {name: port for name, port in union.ports.items() if not port.resuming}
         if union.fold is None:
-            first = max(union.ports[name].reaches_back(horizon) for name, horizon in union.spec.reads.items())
+            # What it needed is known to those that are there as well as to those that are not.
+            starts = [port.reaches_back(union.spec.reads[name]) for name, port in told.items()]
+            first = max(starts, default=self._known_start(stream))
+            if first is None:
+                return
             if union.outlet.frontier < first:
                 yield from union.outlet.begin(first)
-            union.begun = True
-        elif self._reached(union, snapshot := self.snapshots.get(stream, Snapshot(0, None))):
+            self._begun(stream)
+        elif (snapshot := self._snapshot(stream)) is not None and all(
+            port.first <= union.reads_from(name, snapshot.bucket) for name, port in told.items()
+        ):
             union.fold.begin(snapshot)
             if stream in self.received:
                 # If all others lose theirs, this must be found again.
                 yield SaveState(stream, snapshot)
                 yield DropStates(stream, snapshot.bucket)
             yield from union.outlet.begin(snapshot.bucket)
-            union.begun = True
+            self._begun(stream)
         elif now >= self.asked_at + self.settings.detection:
             self.asked_at = now
             yield from (Send(peer, WantState(stream)) for peer in self.peers)
@@ -101,8 +130,16 @@ class Recovery:
                     "state lost", stream, detail=f"nobody who answers has a state of {stream} that its inputs reach"
                 )
 
-    def _reached(self, union: SUnion, snapshot: Snapshot) -> bool:
-        return all(port.first <= union.reads_from(name, snapshot.bucket) for name, port in union.ports.items())
+    def _begun(self, stream: str) -> None:
+        union = self.unions[stream]
+        union.begun = True
+        if any(port.resuming for port in union.ports.values()):
+            self.provisional.add(stream)
+
+    def _snapshot(self, stream: str) -> Snapshot | None:
+        """What a fold may begin with; nothing only where its inputs say that they begin with the first bucket."""
+        resuming = any(port.resuming for port in self.unions[stream].ports.values())
+        return self.snapshots.get(stream, None if resuming else Snapshot(0, None))
 
     def given(self, stream: str, snapshot: Snapshot) -> None:
         """By another replica, whose inputs are kept from there on."""
@@ -137,12 +174,25 @@ class Recovery:
         return all(producer in self.monitor.heard for port in self.ports.values() for producer in port.producers)
 
     def _begin_without(self, port: Port) -> None:
-        """An input that nobody gives would keep it mute for as long as that lasts: begin with what readers may ask for, if all of them
-        have said so."""
-        using = [union for union in self.unions.values() if port.stream in union.ports]
-        if all(union.outlet.all_heard and union.fold is None for union in using):
-            starts = [max(union.outlet.frontier, union.outlet.lowest_need) for union in using]
-            port.start_at(min(u.reads_from(port.stream, start) for u, start in zip(using, starts, strict=True)))
+        """An input that nobody gives would keep it mute for as long as that lasts: begin with what all that is made from it needs, if
+        that is known."""
+        using = self._made_from(port)
+        starts = {stream: start for stream in using if (start := self._known_start(stream)) is not None}
+        if starts.keys() == using.keys():
+            port.start_at(min(using[stream].reads_from(port.stream, start) for stream, start in starts.items()))
+
+    def _made_from(self, port: Port) -> dict[str, SUnion]:
+        return {stream: union for stream, union in self.unions.items() if port.stream in union.ports}
+
+    def _known_start(self, stream: str) -> int | None:
+        """Where an output goes on: behind what is on its disk, or with what readers may ask for, if all of them have said so. Those that
+        give its inputs keep what it takes: it told them so."""
+        union = self.unions[stream]
+        if union.fold is not None:
+            return self.snapshots[stream].bucket if stream in self.snapshots else None
+        if union.outlet.all_heard:
+            return max(union.outlet.frontier, union.outlet.lowest_need)
+        return union.outlet.frontier if stream in self.on_disk else None
 
     def _caught_up(self, stream: str) -> bool:
         """Whether all is final that the inputs' replicas had final when its last job began. What they have by now is too much to ask

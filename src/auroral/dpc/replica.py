@@ -28,6 +28,7 @@ from auroral.dpc.events import (
     Woken,
 )
 from auroral.dpc.jobs import Jobs
+from auroral.dpc.keeping import must_have_room
 from auroral.dpc.layout import Wiring
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet, acknowledged
@@ -66,6 +67,7 @@ from auroral.dpc.values import (
     WantState,
 )
 from auroral.dpc.versions import NO_CHANGE, Versions
+from auroral.dpc.warnings import Warnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ class Replica:
     recovery: Recovery = field(init=False)
     outlets: dict[str, Outlet] = field(init=False)
     """By output."""
+    warnings: Warnings = field(init=False)
 
     def __post_init__(self) -> None:
         inputs, sources = self.spec.inputs, self.spec.sources
@@ -113,6 +116,7 @@ class Replica:
                 f"{self.spec.name}: a fold depends on all of the past, so nothing of it may be lost; "
                 f"next: when_full={WhenFull.BLOCK.value!r}, or no limit to what is kept"
             )
+        must_have_room(self.spec.outputs, self.settings)
         # Who recovers begins later rather than with a gap.
         self.ports = {
             stream: Port(stream, producers, self.settings, sources[stream], self.recovering, not self.recovering)
@@ -125,6 +129,7 @@ class Replica:
         self.turns = Turns(Stagger(self.spec.name, self.spec.peers), self.jobs, self.monitor, self.settings)
         self.recovery = Recovery(self.ports, self.unions, self.monitor, self.settings, self.spec.peers)
         self.comparisons = {stream: Comparison(stream, self.spec.name) for stream in self.spec.outputs}
+        self.warnings = Warnings(self.unions)
 
     def _union(self, spec: OutputSpec) -> SUnion:
         read = {name: self.ports[name] for name in spec.reads}
@@ -151,7 +156,8 @@ class Replica:
         if sender in self.spec.peers:
             effects += self._hear_peer(sender, ping)
         if not self.recovering:
-            effects.append(Send(sender, Pong(self.offers(now), unknown)))
+            begun = {stream: offer for stream, offer in self.offers(now).items() if self.unions[stream].begun}
+            effects.append(Send(sender, Pong(begun, unknown)))
         return effects
 
     def _answered(self, sender: str, pong: Pong, now: float) -> list[Effect]:
@@ -221,7 +227,7 @@ class Replica:
                     self.wired = number
                     yield from self._rewire(wiring)
                     yield Send(sender, Rewired(number))
-            case Prepare() if self.recovering:
+            case Prepare() if self.recovering or self.recovery.unfinished:
                 # It does not know yet how far its earlier lives came.
                 pass
             case Prepare() | Decided():
@@ -264,24 +270,26 @@ class Replica:
 
     def _step(self, now: float) -> list[Effect]:
         effects: list[Effect] = []
-        if self.recovering:
+        if self.recovering or self.recovery.unfinished:
             effects += self.recovery.step(now)
-            self.recovering = not self.recovery.done
+            self.recovering = self.recovering and not self.recovery.done
             for port in self.ports.values():
                 port.may_lose = not self.recovering
         if peers := self.monitor.due(now):
             effects += self._forget()
             effects += self._ping(peers)
+            effects += self.warnings.new()
         if peers or self.news:
             for port in self.ports.values():
                 effects += port.switch(self.monitor.of(port.stream, port.producers), now)
             self.news = False
-        for union in self.unions.values():
+        for stream, union in self.unions.items():
+            union.diverged = bool(self.comparisons[stream].differing)
             union.note_state(now)
         effects += self._give_up(now)
         effects += self.turns.take(now)
         effects += self.jobs.start_stable(partial(self.turns.may_begin, now=now), now)
-        deadlines = {stream: union.deadlines() for stream, union in self.unions.items()}
+        deadlines = {stream: union.deadlines(now) for stream, union in self.unions.items()}
         effects += self.jobs.start_tentative(deadlines, now)
         coming = [time for times in deadlines.values() for time in times.values() if time > now]
         effects.append(WakeAt(min(self.monitor.next_at, self.jobs.next_try(now), *coming)))
@@ -291,7 +299,7 @@ class Replica:
         acks: dict[str, dict[str, Ack]] = defaultdict(dict)
         numbers: dict[str, dict[str, int]] = defaultdict(dict)
         needs = self._needs()
-        reserves = {stream: union.outlet.reserve + union.own_time for stream, union in self.unions.items()}
+        reserves = {stream: union.aside for stream, union in self.unions.items()}
         for name, port in self.ports.items():
             ack = None if port.resuming else Ack(needs[name], self._reserve(name, reserves))
             for producer in port.producers:
@@ -301,11 +309,13 @@ class Replica:
                     numbers[producer][name] = port.numbers[producer]
         for peer in peers:
             same = peer in self.spec.peers
-            earlier = (
-                {s: comp.tell(peer) for s, comp in self.comparisons.items()} if same and peer < self.spec.name else {}
-            )
+            hashes = {
+                stream: found.tell(peer)
+                for stream, found in self.comparisons.items()
+                if same and (peer < self.spec.name or peer in found.differing)
+            }
             job = self.usual_job.highest if same else 0.0
-            yield Send(peer, Ping(acks[peer], numbers[peer], earlier, job))
+            yield Send(peer, Ping(acks[peer], numbers[peer], hashes, job))
 
     def _needs(self) -> dict[str, int]:
         """Of each input, the first bucket that it must read again if it loses all that is not on disk."""
@@ -321,8 +331,7 @@ class Replica:
 
     def _reserve(self, name: str, reserves: Mapping[str, float]) -> float:
         """The time that those outputs take that are computed from it, here and behind."""
-        using = [reserves[stream] for stream, union in self.unions.items() if name in union.ports]
-        return max(using, default=0.0) + self.settings.hop
+        return max([reserves[stream] for stream, union in self.unions.items() if name in union.ports], default=0.0)
 
     def _restarts_from(self, union: SUnion) -> int:
         """What it must compute again if it loses all that is not on disk."""

@@ -23,7 +23,7 @@ def given_out(union: SUnion, comparison: Comparison, job: Job, result: Evaluated
     if union.fold is not None:
         state = Snapshot(job.end, result.states[stream])
         if job.tentative:
-            union.fold.guess(state, job.began[stream], job.coverage[stream][-1])
+            union.fold.guess(state, job.began[stream], job.folded[stream])
         else:
             yield from union.fold.advance(state)
     held = tuple(union.held(ready, now) for ready in job.ready_at[stream])

@@ -60,7 +60,8 @@ class Settings:
     """P3: from a stable replica that is further ahead than so much of the stream, corrections are read, and what is new from another."""
     most_kept: int | None = None
     """Buckets of an output that are kept at most, and by which the inputs of an output may be ahead of it; None for as many as are
-    needed. To be more than all windows from there to the clients take together, by as much as is to be corrected (thesis S + W)."""
+    needed. To be more than all windows from there to the clients take together, by as much as is to be corrected (thesis S + W); where
+    full buffers block, less is refused."""
     when_full: WhenFull = WhenFull.LOSE
     snapshot_every: int = 20
     """Buckets after which the state of a fold is written down again."""

@@ -47,6 +47,9 @@ class Stagger:
         there = [peer for peer in self.peers if peer in set(reached)]
         if not there or self._promises(now):
             return
+        if self.granted is not None and self.granted[0] not in there:
+            # It can neither renew it nor refuse to, and keeps answering for nobody here.
+            self.granted = None
         if self.granted is not None and now < self.granted[1] - self.lease / 2:
             return
         if self.asked is not None and now < self.asked[2] + RETRY:
@@ -61,9 +64,10 @@ class Stagger:
         """Whether it is this replica's turn: it was granted one, or there is nobody to keep answering in its place."""
         if self._promises(now):
             return False
-        if not set(reached) & set(self.peers):
+        there = set(reached) & set(self.peers)
+        if not there:
             return True
-        return self.granted is not None and now < self.granted[1]
+        return self.granted is not None and self.granted[0] in there and now < self.granted[1]
 
     def done(self) -> Iterator[Send]:
         self.wanted = False

@@ -16,7 +16,7 @@ from auroral.dpc.outlet import Outlet
 from auroral.dpc.port import Port
 from auroral.dpc.settings import UNLIMITED, WORTH_DELAYING, Policy, Settings
 from auroral.dpc.states import State
-from auroral.dpc.usual import Usual
+from auroral.dpc.usual import Offsets, Usual
 from auroral.dpc.values import Content
 from auroral.dpc.versions import Versions
 
@@ -57,6 +57,7 @@ class SUnion:
     usual_waits: dict[tuple[str, bool], Usual] = field(init=False)
     """By input, and whether a part of the bucket came before its end: from when it is first heard of there to when all inputs have
     it."""
+    offsets: Offsets = field(init=False)
     versions: Versions = field(default_factory=Versions)
     begun: bool = True
     """Whether it is known where it begins; until then nothing is computed."""
@@ -70,11 +71,14 @@ class SUnion:
     """When that input was last heard which has been silent for longest; a state that was noted holds no longer than it may be."""
     failing_since: float | None = None
     """When it was last stable."""
+    diverged: bool = False
+    """Whether another replica made something else of it (DESIGN 3)."""
 
     def __post_init__(self) -> None:
         every = self.settings.snapshot_every
         self.fold = Fold(self.spec.stream, every, MOST_BUCKETS) if self.spec.folds else None
         self.usual_waits = {(name, opened): Usual() for name in self.ports for opened in (False, True)}
+        self.offsets = Offsets(self.ports)
 
     # Stable
 
@@ -119,11 +123,14 @@ class SUnion:
     def learn(self, bucket: int, now: float) -> None:
         """How long it waited, where nothing held it up: not so long that it would be a failure, and not before it came here, as what is
         sent again to who came back."""
+        came = {}
         for name, port in self.ports.items():
-            waited = now - port.origin.get(bucket, float("-inf"))
-            held = port.arrived.get(bucket, now) - port.origin.get(bucket, now)
-            if not self.processing and waited < self.settings.detection and held <= self.settings.hop:
-                self.usual_waits[name, bucket in port.opened].learn(waited)
+            origin = port.origin.get(bucket, float("-inf"))
+            if port.arrived.get(bucket, now) - origin <= self.settings.hop:
+                came[name] = origin
+                if not self.processing and now - origin < self.settings.detection:
+                    self.usual_waits[name, bucket in port.opened].learn(now - origin)
+        self.offsets.learn(came)
 
     # Tentative
 
@@ -153,7 +160,7 @@ class SUnion:
         return not self.blocked(bucket) and self.allowed(bucket)
 
     def next_deadline(self, now: float) -> float:
-        return min([time for time in self.deadlines().values() if time > now], default=float("inf"))
+        return min([time for time in self.deadlines(now).values() if time > now], default=float("inf"))
 
     def held(self, ready_at: float, now: float) -> float:
         """How much later than usual it is."""
@@ -165,11 +172,11 @@ class SUnion:
         return min(self._usually_ready(bucket, {name: port.origin for name, port in self.ports.items()}), default=None)
 
     def _usually_ready(self, bucket: int, heard: Mapping[str, Mapping[int, float]]) -> list[float]:
-        return [
-            times[bucket] + self.usual_waits[name, bucket in self.ports[name].opened].value
-            for name, times in heard.items()
-            if bucket in times
-        ]
+        return [times[bucket] + self._usual_wait(name, bucket) for name, times in heard.items() if bucket in times]
+
+    def _usual_wait(self, name: str, bucket: int) -> float:
+        """Of an input that is always so late that it might have failed, only the offset is learned."""
+        return max(self.usual_waits[name, bucket in self.ports[name].opened].value, self.offsets.after[name])
 
     def coverage(self, bucket: int) -> Coverage:
         return together(
@@ -227,7 +234,7 @@ class SUnion:
         """Whether something is due that its constraints keep back. Another replica may have enough of the sources, and is to be read."""
         if not self.spec.constraints:
             return False
-        return any(due <= now and not self.allowed(bucket) for bucket, due in self.deadlines().items())
+        return any(due <= now and not self.allowed(bucket) for bucket, due in self.deadlines(now).items())
 
     def _all_is_there(self, bucket: int, now: float) -> bool:
         """Whether every input has closed the bucket in some version, or has failed; the first bucket of a failure waits for those
@@ -246,18 +253,32 @@ class SUnion:
             port.failed(self.monitor, now) and port.state(self.monitor) is State.STABLE and port.passed(bucket)
         )
 
-    def deadlines(self) -> dict[int, float]:
+    def deadlines(self, now: float) -> dict[int, float]:
         """Of new buckets, in their order. D45: without a bound nothing is ever tentative.
 
-        The bound holds at any depth: what this node and those behind it need for their own work is set aside; and the time to read from
-        another replica, or a failure of this one while it holds a bucket back would come on top.
+        The bound holds at any depth: what this node and those behind it need is set aside.
         """
         new = self._new_buckets()
         if not new or self.settings.bound == float("inf"):
             return {}
-        aside = self.own_time + self.settings.hop + self.outlet.reserve + self.settings.failover
+        aside = self.aside
         origins = {name: port.origin for name, port in self.ports.items()}
-        return {bucket: self._deadline(bucket, origins, aside) for bucket in new}
+        found = {bucket: self._deadline(bucket, origins, aside) for bucket in new}
+        if self.processing:
+            return found
+        final, failed = self.stable_range[1], any(port.failed(self.monitor, now) for port in self.ports.values())
+        return {bucket: max(time, self._not_before(bucket, origins, final, failed)) for bucket, time in found.items()}
+
+    def _not_before(self, bucket: int, origins: Mapping[str, Mapping[int, float]], final: int, failed: bool) -> float:
+        """D43: a bucket that an input lacks is not guessed before it would be known that the input has failed, and one that is only to be
+        computed not while it waits for the job before it and its own. Where the bound is too short for what is set aside, all would be
+        tentative without any failure."""
+        if bucket < final:
+            arrived = {name: port.arrived for name, port in self.ports.items()}
+            return min(self._usually_ready(bucket, arrived)) + self.settings.detection + 2 * self.usual_job.highest
+        if failed or all(bucket < port.frontier for port in self.ports.values()):
+            return float("-inf")
+        return min(self._usually_ready(bucket, origins)) + self.settings.detection
 
     def _deadline(self, bucket: int, origins: Mapping[str, Mapping[int, float]], aside: float) -> float:
         """D37: the time runs from when the bucket is heard of on any input, and counts what it was held before."""
@@ -267,6 +288,12 @@ class SUnion:
             here = self._usually_ready(bucket, {name: port.arrived for name, port in self.ports.items()})
             latest = min([latest, *(ready + self.settings.share for ready in here)])
         return latest
+
+    @property
+    def aside(self) -> float:
+        """What it takes from here to the last outputs: on each hop the work, a message, and the time to read from another replica. Without
+        that, replicas that fail one after the other while they have a bucket, each at another depth, would come on top."""
+        return self.own_time + self.settings.hop + self.settings.failover + self.outlet.reserve
 
     @property
     def own_time(self) -> float:
@@ -279,6 +306,8 @@ class SUnion:
 
     def state(self, now: float) -> State:
         """D29: of this output alone, by the inputs that it is computed from; the worst of what holds."""
+        if self.diverged:
+            return State.FAILURE
         failed = [name for name, port in self.ports.items() if port.failed(self.monitor, now)]
         if failed:
             dead = {name for name in failed if self.ports[name].cut_off(self.monitor, now)}
@@ -286,9 +315,10 @@ class SUnion:
             return State.FAILURE if nothing_comes else State.UP_FAILURE
         if self.outlet.newest >= self.outlet.frontier:
             return State.STABILIZATION
-        begin, end = self.stable_range
-        # As far behind as a failure that would just be noticed, jobs of the usual length apart.
-        behind = (end - begin) * self.settings.bucket - 2 * self.usual_job.highest
+        # As far behind as a failure that would just be noticed, jobs of the usual length apart. However much the next job takes of it; only
+        # what waits for a promise is not its own delay.
+        there = min([self.versions.plan.limit, *(port.frontier for port in self.ports.values())])
+        behind = (there - self.outlet.frontier) * self.settings.bucket - 2 * self.usual_job.highest
         return State.STABILIZATION if behind > self.settings.detection else State.STABLE
 
     def said(self, now: float) -> State:

@@ -24,8 +24,7 @@ class Turns:
     @property
     def fresh(self) -> bool:
         """Whether it can answer in time while it corrects: the bound has room for what it and those behind it take."""
-        hop, unions = self.settings.hop, self.jobs.unions.values()
-        return all(union.own_time + hop + union.outlet.reserve < union.settings.bound for union in unions)
+        return all(union.aside < union.settings.bound for union in self.jobs.unions.values())
 
     def take(self, now: float) -> Iterator[Effect]:
         processing = [union for union in self.jobs.unions.values() if union.processing]

@@ -13,6 +13,7 @@ from auroral.dpc.replica import Replica
 from auroral.dpc.source import Source
 from auroral.dpc.states import State
 from auroral.dpc.sunion import SUnion
+from auroral.dpc.warnings import warnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,12 @@ def why(core: Replica | Client | Source, stream: str, now: float) -> Story:
 def _replica(core: Replica, union: SUnion, now: float) -> Iterator[str]:
     if core.recovering:
         yield f"it came back at {core.recovery.born:.2f} s and is mute until it is as far as its inputs"
+    for peer, said in core.comparisons[union.spec.stream].differing.items():
+        yield f"it made something else of bucket {said.begin} than {peer}: one of both is wrong; start both again, one after the other"
     for port in union.ports.values():
         yield from _input(port, core.monitor, now)
     yield from _next_bucket(union, now)
+    yield from (f"{warning.kind}: {warning.detail}" for warning in warnings(union))
     for number, job in core.jobs.running.items():
         if union.outlet.stream in job.outputs:
             kind = "tentative" if job.tentative else "stable"

@@ -210,7 +210,7 @@ def _bound(diagram: Diagram, calm: Scenario, asked: int | None) -> float:
     if bound <= least:
         raise WrongSettings(
             f"the bound of {bound:g} s is too short: with buckets of {calm.settings.bucket:g} s a failure is noticed after "
-            f"{calm.settings.detection:g} s, and another replica must be read well before the bound\n"
+            f"{calm.settings.detection:g} s, and then each query on the longest way does its work, and reads from another replica if it must\n"
             f"    allowed: more than {least:g} s\n    next: a larger bound or availability, or shorter buckets"
         )
     return bound

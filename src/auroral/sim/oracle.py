@@ -8,7 +8,7 @@ from auroral.dpc.coverage import Level
 from auroral.dpc.settings import Policy
 from auroral.dpc.sunion import OutputSpec
 from auroral.sim.record import Moment, Tree
-from auroral.sim.scenario import CLIENT, Scenario
+from auroral.sim.scenario import CLIENT, Scenario, host
 
 Interval = tuple[float, float]
 
@@ -110,12 +110,20 @@ class Oracle:
             return 0
         return 1 + max(self.depth(read) for read in self.outputs[stream].reads)
 
+    def ways(self, stream: str, reader: tuple[str, ...] = (CLIENT,)) -> dict[frozenset[str], int]:
+        """Between which hosts it and what it is computed from goes, and at which depth."""
+        names = self.names[stream]
+        found = {frozenset((host(one), host(other))): self.depth(stream) for one in names for other in reader}
+        for read in self.outputs[stream].reads if stream in self.outputs else ():
+            found = self.ways(read, names) | found
+        return found
+
     def set_aside(self, stream: str) -> float:
-        """What the replicas on the longest way may set aside of the bound for their own work."""
+        """What the replicas on the longest way may set aside of the bound for their own work, and for a failover of each."""
         settings, job = self.scenario.settings, self.scenario.job
         delays = {Policy.DELAY, Policy.ADAPT} & {settings.while_failing, settings.while_correcting}
         own = 2 * job if delays and job > settings.bucket else job
-        return self.depth(stream) * (1.5 * own + 2 * settings.hop)
+        return self.depth(stream) * (1.5 * own + 2 * settings.hop + settings.failover)
 
     def grow(self, trees: dict[str, list[Tree]], moments: list[Moment]) -> None:
         """What could come to the client at each moment that is new."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from auroral.dpc import outlet as dpc
+from auroral.dpc import port as dpc_port
 from auroral.dpc.client import Client
 from auroral.dpc.coverage import Coverage
 from auroral.dpc.events import (
@@ -71,6 +72,10 @@ class Port(NamedTuple):
     wanted: int
     """The first that may be asked of the producers, for itself or who reads from it."""
     producers: tuple[str, ...]
+    held: int
+    """Buckets, in any version."""
+    window: int
+    """Those of them that are read for the next bucket of its outputs besides the newest."""
 
 
 @dataclass(slots=True)
@@ -90,6 +95,8 @@ class Moment:
     """Since when each replica has not been held up by what it promised."""
     outlets: dict[tuple[str, str], Outlet]
     ports: dict[tuple[str, str], Port]
+    waiting: frozenset[str]
+    """Replicas that have something to correct, and wait for their turn."""
 
 
 class Tree(NamedTuple):
@@ -349,12 +356,23 @@ class Recorder:
                 self.free.setdefault(name, now)
             else:
                 self.free.pop(name, None)
+        waiting = frozenset(n for n, core in cores.items() if isinstance(core, Replica) and _waits(core, cores))
         moment = Moment(
-            now, dict(self.since), living, dict(self.giving), dict(self.closing), mute, dict(self.free), {}, {}
+            now, dict(self.since), living, dict(self.giving), dict(self.closing), mute, dict(self.free), {}, {}, waiting
         )
         for name, core in cores.items():
             _add(moment, name, core)
         self.run.moments.append(moment)
+
+
+def _waits(core: Replica, cores: Mapping[str, object]) -> bool:
+    """Who recovers grants no turn to anybody."""
+    peers = [cores.get(peer) for peer in core.spec.peers]
+    if core.turns.fresh or core.jobs.being_made_stable or core.jobs.trouble[False].outputs:
+        return False
+    if any(isinstance(peer, Replica) and peer.recovering for peer in peers):
+        return False
+    return any(union.processing and union.begun and union.can_be_stable for union in core.unions.values())
 
 
 def _held_up(core: Replica) -> bool:
@@ -387,11 +405,20 @@ def _add(moment: Moment, name: str, core: object) -> None:
             wanted = min([_back(starts[output], union.spec.reads[stream]) for output, union in using])
             if not port.resuming:
                 lowest = min(port.stable, default=port.frontier)
-                moment.ports[name, stream] = Port(port.frontier, lowest, needed, wanted, port.producers)
+                window = max(union.spec.reads[stream] for _, union in using) - 1
+                moment.ports[name, stream] = Port(
+                    port.frontier, lowest, needed, wanted, port.producers, _held(port), window
+                )
     elif isinstance(core, Client):
         for stream, port in core.ports.items():
             lowest = min(port.stable, default=port.frontier)
-            moment.ports[CLIENT, stream] = Port(port.frontier, lowest, port.frontier, port.frontier, port.producers)
+            moment.ports[CLIENT, stream] = Port(
+                port.frontier, lowest, port.frontier, port.frontier, port.producers, _held(port), 0
+            )
+
+
+def _held(port: dpc_port.Port) -> int:
+    return len(port.stable.keys() | port.tentative.keys())
 
 
 def _outlet(outlet: dpc.Outlet) -> Outlet:

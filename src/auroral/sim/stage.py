@@ -9,6 +9,7 @@ from functools import partial
 from auroral.dpc.client import Client
 from auroral.dpc.coverage import Level
 from auroral.dpc.events import Effect, Evaluate, Evaluated, GiveUp, Keep, KeepLayout, Logged, MoveTo, Pause, Propose
+from auroral.dpc.keeping import must_have_room
 from auroral.dpc.layout import Layout, Wiring, moved
 from auroral.dpc.reconfiguration import Reconfiguration
 from auroral.dpc.replica import Replica, ReplicaSpec
@@ -52,6 +53,8 @@ class Stage:
 
     def __post_init__(self) -> None:
         scenario = self.scenario
+        # Windows of several queries add up.
+        must_have_room({one.stream: one for query in scenario.queries for one in query.outputs}, scenario.settings)
         self.queries = {name: query for query in scenario.queries for name in scenario.replica_names(query)}
         self.layout = scenario.layout
         self.lineage = Lineage({stream: scenario.computed_from(stream) for stream in scenario.streams})

@@ -261,12 +261,13 @@ def _bounds(checked: Checked, fragments: Fragments, asked: float | None) -> dict
     }
     bound = min(bounds.values())
     times = Settings(bucket=checked.diagram.bucket / 1e6, bound=float("inf"), ping_every=_ping_every(checked))
-    needed = times.detection + times.failover + len(fragments.all) * (USUAL_JOB + times.hop)
+    needed = times.detection + fragments.depth * (USUAL_JOB + times.hop + times.failover)
     least = round(max(needed, 2 * times.detection), 1)
     if bound < least:
         raise DeploymentError(
             f"the bound of {bound:g} s is too short: with buckets of {times.bucket:g} s a failure is noticed after "
-            f"{times.detection:g} s, and another replica must be read, and all be computed, well before the bound\n"
+            f"{times.detection:g} s, and then each of the {fragments.depth} queries on the longest way takes {USUAL_JOB + times.hop:g} s, and "
+            f"{times.failover:g} s if another replica of it must be read\n"
             f"    allowed: at least {least:g} s\n    next: a larger bound or availability, or shorter buckets"
         )
     return bounds

@@ -16,13 +16,14 @@ from auroral.sim.invariants.bounds import (
     stable_where_it_can_be,
     within_the_bound,
 )
-from auroral.sim.invariants.buffers import nothing_is_hoarded, what_is_asked_for_is_kept
+from auroral.sim.invariants.buffers import buffers_are_bounded, nothing_is_hoarded, what_is_asked_for_is_kept
 from auroral.sim.invariants.replicas import (
     changes_hold,
     moves_end,
     mute_until_right,
     nobody_falls_behind,
     one_keeps_answering,
+    turns_come,
 )
 from auroral.sim.invariants.stable import (
     all_is_corrected,
@@ -68,9 +69,11 @@ INVARIANTS: tuple[Invariant, ...] = (
     nobody_falls_behind,
     mute_until_right,
     one_keeps_answering,
+    turns_come,
     moves_end,
     changes_hold,
     what_is_asked_for_is_kept,
     nothing_is_hoarded,
+    buffers_are_bounded,
 )
 """That two runs of one seed are the same is the remaining one: `simulate.same_again`."""

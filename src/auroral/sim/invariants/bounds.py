@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from auroral.dpc.settings import Policy, Settings
+from auroral.dpc.usual import REMEMBERED
+from auroral.sim.faults import with_their_ends
 from auroral.sim.invariants.going import AsItGoes, Deliveries, Judging, News
 from auroral.sim.network import SLOWER
 from auroral.sim.oracle import Interval, Oracle
 from auroral.sim.record import EVERY, Delivery, Run, Tree
+from auroral.sim.scenario import Scenario
 
 
 class Gaps:
@@ -79,7 +82,8 @@ def within_the_bound(run: Run) -> Judging:
     """D77: what is new comes less than X later than usual, wherever anything could come; where nothing more happens while it is waited
     for, the time is left over that was set aside to read from another replica, but for what a job waits for the one before it.
 
-    X presumes that messages take no longer than the settings say: on a slow link, what it takes longer comes on top.
+    X presumes that messages take no longer than the settings say. While links on the way are slow, and until what was learned of them is
+    forgotten, what they take longer comes on top.
     """
     late, deliveries = {stream: Lateness(run, stream) for stream in run.usual}, Deliveries(run)
     most = {stream: _most(run, stream) for stream in run.usual}
@@ -99,14 +103,28 @@ def _most(run: Run, stream: str) -> Callable[[float, bool], float]:
     """By when it is due, and whether nothing could come for a while: how late it may be at most."""
     scenario, settings, depth = run.scenario, run.scenario.settings, Oracle(run.scenario).depth(stream)
     changes = [fault.at for fault in scenario.faults]
-    slow = any(fault.verb == "slow" for fault in scenario.faults)
-    allowed = settings.bound + (SLOWER * (depth + 1) if slow else 0.0)
-    less = min(allowed, allowed - settings.failover + scenario.job * depth)
+    slow = _slow(scenario, stream)
+    less = min(settings.bound, settings.bound - settings.failover + scenario.job * depth)
 
     def most(due: float, excused: bool) -> float:
-        return allowed if excused or _any(changes, due - settings.failover, due + settings.bound) else less
+        slowed = {where for where, begin, end in slow if begin < due + settings.bound and due < end}
+        # A replica behind a slow link is also asked later.
+        longer = SLOWER * (len(slowed) + 1) if slowed else 0.0
+        happens = excused or _any(changes, due - settings.failover, due + settings.bound)
+        return longer + (settings.bound if happens else less)
 
     return most
+
+
+def _slow(scenario: Scenario, stream: str) -> list[tuple[int, float, float]]:
+    """At which depth links on the way to the client were slow, and from when until when that tells: what is usual is the middle of the
+    times that are remembered."""
+    ways, forgotten = Oracle(scenario).ways(stream), REMEMBERED / 2 * scenario.settings.bucket
+    found = []
+    for begin, *end in with_their_ends(scenario.faults):
+        if begin.verb == "slow" and (depth := ways.get(frozenset(begin.places))) is not None:
+            found.append((depth, begin.at, end[0].at + forgotten if end else float("inf")))
+    return found
 
 
 def promised(settings: Settings) -> bool:
@@ -206,14 +224,14 @@ def stable_in_time(run: Run) -> Judging:
 def first_suspends(run: Run) -> Iterator[str]:
     """D38: the first tentative bucket of a failure is held for almost X, so that a shorter failure gives none.
 
-    What replicas set aside for their own work and for a failover, and what it takes the bucket to come, may be less than X."""
+    What replicas set aside for their own work and for a failover of each, and what it takes the bucket to come, may be less than X."""
     scenario, settings = run.scenario, run.scenario.settings
     if settings.share is not None:
         return
     oracle = Oracle(scenario)
     calm = oracle.settled() + settings.bound
     for stream, trees in run.trees.items():
-        reserve = oracle.set_aside(stream) + settings.failover + settings.bucket + 0.3
+        reserve = oracle.set_aside(stream) + settings.bucket + 0.3
         tentative = [one.at for one in run.deliveries.get(stream, []) if not one.stable]
         whole_since = 0.0
         for before, tree in pairwise(trees):

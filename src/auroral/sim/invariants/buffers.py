@@ -26,6 +26,22 @@ def what_is_asked_for_is_kept(run: Run) -> Judging:
 
 
 @AsItGoes
+def buffers_are_bounded(run: Run) -> Judging:
+    """D71, D72: where there is a limit, no output keeps more than that, and no input more than that besides the windows on it."""
+    moments, most = News(run.moments), run.scenario.settings.most_kept
+    while most is not None:
+        for moment in moments:
+            for (name, stream), outlet in moment.outlets.items():
+                if outlet.kept > most:
+                    yield f"{name}: keeps {outlet.kept} buckets of {stream} at {moment.at:.2f} s; at most {most} are allowed"
+            for (name, stream), port in moment.ports.items():
+                if port.held > most + port.window:
+                    allowed = f"{most} are allowed, and {port.window} for windows"
+                    yield f"{name}: holds {port.held} buckets of {stream} at {moment.at:.2f} s; at most {allowed}"
+        yield None
+
+
+@AsItGoes
 def nothing_is_hoarded(run: Run) -> Judging:
     """D69: what nobody needs any more is not kept: by sources and outputs once all readers have reached them for a while, by inputs
     always. One that is down, or cut off, may come back and ask: what it needs stays. A replica that is left behind by a move is told

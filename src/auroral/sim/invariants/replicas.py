@@ -12,7 +12,7 @@ from auroral.dpc.settings import UNLIMITED
 from auroral.dpc.source import Source
 from auroral.sim.invariants.going import Apart, AsItGoes, Judging, News
 from auroral.sim.record import Correction, Moment, Run, Spoke
-from auroral.sim.scenario import Scenario
+from auroral.sim.scenario import Scenario, host
 
 
 @AsItGoes
@@ -80,15 +80,15 @@ def _could_give(before: Moment, moment: Moment, reader: str, stream: str, names:
 LEASE = 6.0
 """Seconds after which a promise has ended that was made just before two lost sight of each other."""
 
+TURN = 2.0
+"""Seconds in which one that may correct has asked each of the others for a turn, and begun."""
+
 
 @AsItGoes
 def one_keeps_answering(run: Run) -> Judging:
     """D57: of replicas that cannot stay fresh and reach one another, not all correct at the same time. Two that have just found each
     other again may do so until they have heard of each other's turns."""
-    scenario, new, stale = run.scenario, News(run.corrections), list[Correction]()
-    replicas = {
-        name: scenario.replica_names(query) for query in scenario.queries for name in scenario.replica_names(query)
-    }
+    new, stale, replicas = News(run.corrections), list[Correction](), _replicas(run.scenario)
     while True:
         for one in new:
             if one.fresh:
@@ -103,6 +103,37 @@ def one_keeps_answering(run: Run) -> Judging:
             if len(settled) > 1 and reached <= at_work:
                 yield f"{', '.join(sorted(reached))} all correct at {one.begin:.2f} s: nobody answers"
         yield None
+
+
+@AsItGoes
+def turns_come(run: Run) -> Judging:
+    """DESIGN's stagger rule: where one waits for its turn, one that it reaches corrects. Only one that was lost may be waited for, or
+    may have been promised something, for a lease."""
+    replicas = _replicas(run.scenario)
+    lost = {name: _lost(run.scenario, names) for name, names in replicas.items()}
+    apart = Apart(run.moments, TURN)
+    while True:
+        for before, moment in apart:
+            for name in sorted(before.waiting & moment.waiting):
+                if moment.at - lost[name][bisect_right(lost[name], moment.at) - 1] <= LEASE + TURN:
+                    continue
+                reached = {peer for peer in replicas[name] if _together_since(moment, name, peer) is not None}
+                there = [one for one in run.corrections if one.core in reached and one.begin <= moment.at]
+                if all(one.end < before.at for one in there):
+                    yield f"{name} waits for its turn from {before.at:.2f} to {moment.at:.2f} s, and nobody corrects"
+        yield None
+
+
+def _replicas(scenario: Scenario) -> dict[str, tuple[str, ...]]:
+    """Of each the set that it belongs to."""
+    sets = [scenario.replica_names(query) for query in scenario.queries]
+    return {name: names for names in sets for name in names}
+
+
+def _lost(scenario: Scenario, names: Iterable[str]) -> list[float]:
+    """When something happened to one of these replicas or their connections, the beginning included."""
+    hosts = set(map(host, names))
+    return [0.0, *(fault.at for fault in scenario.faults if not hosts.isdisjoint(fault.places))]
 
 
 def _together_since(moment: Moment, one: str, other: str) -> float | None:
