@@ -76,7 +76,7 @@ def _taking_turns(scenario: Scenario) -> Scenario:
     tight = replace(
         settings, bound=2 * settings.detection, share=None, while_failing=MOSTLY, while_correcting=Policy.SUSPEND
     )
-    found = replace(scenario, settings=tight, job=0.1, job_bucket=0.03, faults=())
+    found = replace(scenario, settings=tight, job=0.1, job_bucket=0.02, faults=())
     rounds = draw.randint(2, 3)
     starts = [5 + (_last(found) - 15) * (i + draw.uniform(0, 0.5)) / rounds for i in range(rounds)]
     turns = [fault for start in starts for pair in _turn(draw, found, start) for fault in pair]

@@ -97,6 +97,8 @@ class Moment:
     ports: dict[tuple[str, str], Port]
     waiting: frozenset[str]
     """Replicas that have something to correct, and wait for their turn."""
+    correcting: frozenset[str]
+    """Replicas that do so, and cannot answer in time meanwhile."""
 
 
 class Tree(NamedTuple):
@@ -356,23 +358,27 @@ class Recorder:
                 self.free.setdefault(name, now)
             else:
                 self.free.pop(name, None)
-        waiting = frozenset(n for n, core in cores.items() if isinstance(core, Replica) and _waits(core, cores))
-        moment = Moment(
-            now, dict(self.since), living, dict(self.giving), dict(self.closing), mute, dict(self.free), {}, {}, waiting
-        )
+        replicas = {name: core for name, core in cores.items() if isinstance(core, Replica)}
+        waiting = frozenset(name for name, core in replicas.items() if _waits(core, replicas))
+        correcting = frozenset(name for name, core in replicas.items() if _corrects(core))
+        links, giving, closing, free = dict(self.since), dict(self.giving), dict(self.closing), dict(self.free)
+        moment = Moment(now, links, living, giving, closing, mute, free, {}, {}, waiting, correcting)
         for name, core in cores.items():
             _add(moment, name, core)
         self.run.moments.append(moment)
 
 
-def _waits(core: Replica, cores: Mapping[str, object]) -> bool:
-    """Who recovers grants no turn to anybody."""
-    peers = [cores.get(peer) for peer in core.spec.peers]
+def _waits(core: Replica, replicas: Mapping[str, Replica]) -> bool:
     if core.turns.fresh or core.jobs.being_made_stable or core.jobs.trouble[False].outputs:
         return False
-    if any(isinstance(peer, Replica) and peer.recovering for peer in peers):
+    # Who recovers grants no turn to anybody.
+    if any(peer in replicas and replicas[peer].recovering for peer in core.spec.peers):
         return False
     return any(union.processing and union.begun and union.can_be_stable for union in core.unions.values())
+
+
+def _corrects(core: Replica) -> bool:
+    return not core.turns.fresh and any(core.unions[stream].processing for stream in core.jobs.being_made_stable)
 
 
 def _held_up(core: Replica) -> bool:

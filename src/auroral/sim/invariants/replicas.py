@@ -109,19 +109,23 @@ def one_keeps_answering(run: Run) -> Judging:
 def turns_come(run: Run) -> Judging:
     """DESIGN's stagger rule: where one waits for its turn, one that it reaches corrects. Only one that was lost may be waited for, or
     may have been promised something, for a lease."""
-    replicas = _replicas(run.scenario)
+    replicas, moments = _replicas(run.scenario), News(run.moments)
     lost = {name: _lost(run.scenario, names) for name, names in replicas.items()}
-    apart = Apart(run.moments, TURN)
+    since: dict[str, float] = {}
     while True:
-        for before, moment in apart:
-            for name in sorted(before.waiting & moment.waiting):
-                if moment.at - lost[name][bisect_right(lost[name], moment.at) - 1] <= LEASE + TURN:
-                    continue
-                reached = {peer for peer in replicas[name] if _together_since(moment, name, peer) is not None}
-                there = [one for one in run.corrections if one.core in reached and one.begin <= moment.at]
-                if all(one.end < before.at for one in there):
-                    yield f"{name} waits for its turn from {before.at:.2f} to {moment.at:.2f} s, and nobody corrects"
+        for moment in moments:
+            in_vain = {name for name in moment.waiting if not _one_corrects(moment, name, replicas[name])}
+            since = {name: since.get(name, moment.at) for name in in_vain}
+            for name, began in sorted(since.items()):
+                quiet = moment.at - lost[name][bisect_right(lost[name], moment.at) - 1] > LEASE + TURN
+                if quiet and moment.at - began > TURN:
+                    yield f"{name} waits for its turn from {began:.2f} to {moment.at:.2f} s, and nobody corrects"
         yield None
+
+
+def _one_corrects(moment: Moment, name: str, replicas: Iterable[str]) -> bool:
+    """Of those that it reaches."""
+    return any(_together_since(moment, name, one) is not None for one in moment.correcting.intersection(replicas))
 
 
 def _replicas(scenario: Scenario) -> dict[str, tuple[str, ...]]:
