@@ -12,7 +12,7 @@ from auroral.dpc.events import Effect, Evaluate, Evaluated, Failed, Kept, Receiv
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Policy, Settings
 from auroral.dpc.states import State
-from auroral.dpc.sunion import OutputSpec
+from auroral.dpc.sunion import MOST_BUCKETS, MOST_ROWS, OutputSpec
 from auroral.dpc.switching import Lane, Offer
 from auroral.dpc.values import Content, Pong, Stable, Subscribe, Tentative
 from auroral.dpc.why import why
@@ -55,20 +55,38 @@ SETTINGS = Settings(bucket=0.5, bound=3.0)
 
 
 def test_an_output_with_much_to_correct_holds_up_the_others_by_one_job_at_most():
-    """M4: `both` has a hundred buckets to make, `one` a new one now and then."""
+    """M4: `both` has many buckets to make, `one` a new one now and then."""
+    found, many = replica(SETTINGS), 3 * MOST_BUCKETS
+    (job,) = jobs(given(found, "S", 0, 1, 0.5))
+    done(found, job, 0.6)
+    for begin in range(1, many, MOST_BUCKETS):
+        for job in jobs(given(found, "S", begin, min(begin + MOST_BUCKETS, many), 0.7)):
+            done(found, job, 0.7)
+    (job,) = [job for job in jobs(given(found, "T", 0, many, 0.8)) if not job.tentative]
+    assert (job.outputs, job.begin, job.end) == (("both",), 0, MOST_BUCKETS)
+    given(found, "S", many, many + 1, 0.9)
+    (job,) = [job for job in jobs(done(found, job, 1.0)) if not job.tentative]
+    assert (job.outputs, job.begin, job.end) == (("one",), many, many + 1)
+    (job,) = [job for job in jobs(done(found, job, 1.1)) if not job.tentative]
+    assert (job.outputs, job.begin, job.end) == (("both",), MOST_BUCKETS, 2 * MOST_BUCKETS)
+
+
+def test_a_job_that_corrects_reads_no_more_rows_than_it_may_but_one_bucket_at_least():
     found = replica(SETTINGS)
     (job,) = jobs(given(found, "S", 0, 1, 0.5))
     done(found, job, 0.6)
-    for begin in range(1, 100, 32):
-        for job in jobs(given(found, "S", begin, min(begin + 32, 100), 0.7)):
-            done(found, job, 0.7)
-    (job,) = [job for job in jobs(given(found, "T", 0, 100, 0.8)) if not job.tentative]
-    assert (job.outputs, job.begin, job.end) == (("both",), 0, 32)
-    given(found, "S", 100, 101, 0.9)
-    (job,) = [job for job in jobs(done(found, job, 1.0)) if not job.tentative]
-    assert (job.outputs, job.begin, job.end) == (("one",), 100, 101)
-    (job,) = [job for job in jobs(done(found, job, 1.1)) if not job.tentative]
-    assert (job.outputs, job.begin, job.end) == (("both",), 32, 64)
+    # A bucket of S alone is too much; of the others, two are as much as a job takes.
+    rows = [MOST_ROWS + 1, *[MOST_ROWS // 2] * 4]
+    for begin, counts in ((0, rows), (5, [1])):
+        contents = tuple(Content(bucket, count) for bucket, count in enumerate(counts, begin))
+        effects = found.handle(Received("T", Stable("t", found.ports["t"].numbers["T"], begin, contents)), 0.7)
+    ranges = []
+    effects += given(found, "S", 1, 6, 0.8)
+    while found.jobs.running:
+        for job in [job for job in jobs(effects) if job.job in found.jobs.running]:
+            ranges += [(job.begin, job.end)] if "both" in job.outputs else []
+            effects = done(found, job, 0.9)
+    assert ranges[0] == (0, 1) and all(end - begin <= 2 for begin, end in ranges) and ranges[-1][1] == 6
 
 
 def test_one_job_gives_all_outputs_that_are_due():

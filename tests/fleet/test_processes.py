@@ -103,18 +103,23 @@ def test_a_bound_that_cannot_be_kept_is_refused_before_anything_is_made(
     prepare(tmp_path / "live", made, bound=float(least.split()[0]))
 
 
-def test_a_bound_must_leave_time_for_a_failover_of_each_query_on_the_longest_way(tmp_path: Path) -> None:
+def test_a_bound_must_leave_time_for_each_query_on_the_longest_way_and_a_failover(tmp_path: Path) -> None:
     d = auroral.diagram("three", bucket="500ms")
     with d.query("first"):
         high = d.input("east", "n int").filter("high", "n > 2")
-    for name in ("second", "third"):
-        with d.query(name):
-            high.filter(f"{name}s", "n > 5").output()
-    nodes = "".join(f'<node endpoint=":{16990 + n}" query="{q}"/>' for n, q in enumerate(("first", "second", "third")))
+    queries = ["first"]
+    for number in range(4):
+        queries.append(f"q{number}")
+        with d.query(queries[-1]):
+            high = high.filter(f"step{number}", "n > 5")
+    high.output()
+    with d.query("beside"):
+        d.input("west", "n int").filter("others", "n > 5").output()
+    nodes = "".join(f'<node endpoint=":{16990 + n}" query="{q}"/>' for n, q in enumerate((*queries, "beside")))
     deploy = f"<deploy>{nodes}</deploy>"
-    with pytest.raises(DeploymentError, match=r"each of the 2 queries(.|\n)*0\.54 s if another(.|\n)*at least 2\.3 s"):
-        prepare(tmp_path / "live", d.check(), deploy, bound=2.2)
-    assert prepare(tmp_path / "live", d.check(), deploy, bound=2.3).fragments.depth == 2
+    with pytest.raises(DeploymentError, match=r"each of the 5 queries(.|\n)*0\.54 s if another(.|\n)*at least 2\.1 s"):
+        prepare(tmp_path / "live", d.check(), deploy, bound=2.0)
+    assert prepare(tmp_path / "live", d.check(), deploy, bound=2.1).fragments.depth == 5
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", "x" * 101])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import Coverage
 from auroral.dpc.events import Cancel, Effect, Evaluate
-from auroral.dpc.sunion import MOST_BUCKETS, SUnion
+from auroral.dpc.sunion import MOST_GUESSED, SUnion
 from auroral.dpc.trouble import Trouble
 from auroral.dpc.usual import Usual
 from auroral.dpc.values import Content
@@ -78,7 +78,7 @@ class Jobs:
         for stream, union in self.unions.items():
             begin, end = union.stable_range
             if begin < end and union.begun and may_begin(union):
-                able[stream] = (begin, end)
+                able[stream] = union.next_job
         if not (ready := self.trouble[False].to_try(able, now)):
             return
         # D63: one that has much to correct holds up the others by a job at most.
@@ -111,7 +111,7 @@ class Jobs:
         if due:
             # One job for all outputs that are due: none waits for the jobs of the others, which its deadline does not know of.
             earliest = min(begin for begin, _ in due.values())
-            most = min(earliest + MOST_BUCKETS, self.versions.plan.end(earliest))
+            most = min(earliest + MOST_GUESSED, self.versions.plan.end(earliest))
             near = {
                 s: (begin, min(end, most))
                 for s, (begin, end) in due.items()

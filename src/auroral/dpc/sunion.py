@@ -20,8 +20,11 @@ from auroral.dpc.usual import Offsets, Usual
 from auroral.dpc.values import Content
 from auroral.dpc.versions import Versions
 
-MOST_BUCKETS = 32
-"""In one job that corrects."""
+MOST_BUCKETS, MOST_ROWS = 128, 100_000
+"""In one job that corrects: a job of many buckets takes little longer than one of a single bucket, as long as they are not many rows."""
+
+MOST_GUESSED = 32
+"""Buckets in one job that guesses: what comes behind them waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class SUnion:
 
     def __post_init__(self) -> None:
         every = self.settings.snapshot_every
-        self.fold = Fold(self.spec.stream, every, MOST_BUCKETS) if self.spec.folds else None
+        self.fold = Fold(self.spec.stream, every, MOST_GUESSED) if self.spec.folds else None
         self.usual_waits = {(name, opened): Usual() for name in self.ports for opened in (False, True)}
         self.offsets = Offsets(self.ports)
 
@@ -92,6 +95,17 @@ class SUnion:
             end = min(end, begin + MOST_BUCKETS, self.outlet.room, plan.limit, plan.end(begin))
             if self._lossy:
                 end = next((bucket for bucket in range(begin, end) if self._lost(bucket)), end)
+        return begin, end
+
+    @property
+    def next_job(self) -> tuple[int, int]:
+        """As many of them as one job is to read, and one at least."""
+        begin, end = self.stable_range
+        rows = 0
+        for bucket in range(begin, end):
+            rows += sum(port.stable[bucket].count for port in self.ports.values())
+            if rows > MOST_ROWS and bucket > begin:
+                return begin, bucket
         return begin, end
 
     @property

@@ -253,7 +253,8 @@ def _ping_every(checked: Checked) -> float:
 
 
 def _bounds(checked: Checked, fragments: Fragments, asked: float | None) -> dict[str, float]:
-    """By output; one without an availability waits for ever."""
+    """By output; one without an availability waits for ever. With less than what is refused, no failure could be answered in time; for replicas
+    of several queries that fail one after the other it takes more, which a replica reports that has not so much."""
     said = {output.stream: output.availability for output in checked.diagram.outputs}
     bounds = {
         stream: asked if asked is not None else float("inf") if (us := said[stream]) is None else us / 1e6
@@ -261,13 +262,13 @@ def _bounds(checked: Checked, fragments: Fragments, asked: float | None) -> dict
     }
     bound = min(bounds.values())
     times = Settings(bucket=checked.diagram.bucket / 1e6, bound=float("inf"), ping_every=_ping_every(checked))
-    needed = times.detection + fragments.depth * (USUAL_JOB + times.hop + times.failover)
+    needed = times.detection + times.failover + fragments.depth * (USUAL_JOB + times.hop)
     least = round(max(needed, 2 * times.detection), 1)
     if bound < least:
         raise DeploymentError(
             f"the bound of {bound:g} s is too short: with buckets of {times.bucket:g} s a failure is noticed after "
             f"{times.detection:g} s, and then each of the {fragments.depth} queries on the longest way takes {USUAL_JOB + times.hop:g} s, and "
-            f"{times.failover:g} s if another replica of it must be read\n"
+            f"{times.failover:g} s if another replica of one must be read\n"
             f"    allowed: at least {least:g} s\n    next: a larger bound or availability, or shorter buckets"
         )
     return bounds
