@@ -20,7 +20,7 @@ from auroral.dpc.usual import Offsets, Usual
 from auroral.dpc.values import Content
 from auroral.dpc.versions import Versions
 
-MOST_BUCKETS, MOST_ROWS = 128, 100_000
+MOST_BUCKETS, MOST_ROWS = 128, 280_000
 """In one job that corrects: a job of many buckets takes little longer than one of a single bucket, as long as they are not many rows."""
 
 MOST_GUESSED = 32

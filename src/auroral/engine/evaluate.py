@@ -35,7 +35,7 @@ class Limits(NamedTuple):
     outputs in files: that takes seconds until it is warm, where a middling job of 135,000 rows takes 0.6 s. See docs/performance.md."""
 
     small: int = 10_000
-    middle: int = 200_000
+    middle: int = 300_000
 
 
 SMALL_COUNTED = 160_000
@@ -44,7 +44,7 @@ SMALL_COUNTED = 160_000
 SMALL_TARGETS = 1_024
 """What cells count in is written into the statement of a small job, and must not be long."""
 
-MIDDLE_COUNTED = 2_000_000
+MIDDLE_COUNTED = 3_000_000
 """Rows, each as often as it counts, beyond which a job is large: with many keys, gathering spares little."""
 
 MIDDLE_REACHING_BACK = 256
