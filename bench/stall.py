@@ -36,7 +36,7 @@ WARM, STALL, AFTER = 60.0, 20.0, 20.0
 EVERY, ROWS = 0.25, 25
 BOUND = 5.0
 HEALTHY, FAILING = SITES[0], SITES[-1]
-PICTURE = Path(__file__).parents[1] / "docs" / "images" / "stall.svg"
+PICTURE = Path(__file__).parents[1] / "docs" / "images" / "silent-input.svg"
 Give = Callable[[str, list[dict[str, Any]]], None]
 
 

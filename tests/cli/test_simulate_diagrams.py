@@ -212,13 +212,6 @@ def test_what_is_wrong_is_told(arguments, code, told, auroral):
         ),
         ("deploy.xml", ":15000", "a b", 1, "'a b' is no endpoint"),
         ("deploy.xml", '"Counts"', '"Sums"', 1, "unknown stream 'sums'"),
-        (
-            "grid.xml",
-            'alignment" value="1"',
-            'alignment" value="0"',
-            1,
-            "box 'counts' cannot be simulated: it depends on all of the past",
-        ),
         ("grid.xml", 'stream="North"', 'stream="C"', 1, "input 'c' cannot be named in a schedule"),
     ],
 )
