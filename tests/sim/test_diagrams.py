@@ -156,6 +156,48 @@ def alone(name: str = "in") -> auroral.Stream:
     return auroral.diagram("d", bucket="500ms").input(name, "ts long, n int", stime="ts", unit="us")
 
 
+def of_three(**wanted):
+    d = auroral.diagram("d", bucket="500ms")
+    first, *others = (d.input(name, "ts long, n int", stime="ts", unit="us") for name in ("a", "b", "d"))
+    first.union("all", *others).output(availability="4s", **wanted)
+    return d
+
+
+@pytest.mark.parametrize(
+    ("silent", "wanted", "answers"),
+    [
+        ("b", {}, True),
+        ("b", {"at_least": 2}, True),
+        ("b", {"at_least": 3}, False),
+        ("b-d", {"at_least": 2}, False),
+        ("b-d", {"at_least": 1}, True),
+        ("b-d", {"at_least": 1, "of": ["b", "d"]}, False),
+        ("b", {"at_least": 1, "of": ["b", "d"]}, True),
+    ],
+)
+def test_an_answer_with_too_few_inputs_is_not_given(silent, wanted, answers):
+    schedule = "; ".join(f"at 5s silence {name}; at 12s resume {name}" for name in silent.split("-"))
+    found = under_failures(of_three(**wanted), dict.fromkeys("abd", ROWS), schedule)
+    assert not found.violations and any(5 < answer.at < 12 for answer in found.tentative) is answers
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        ({"at_least": 4}, r"cannot need at least 4 of 3 inputs(.|\n)*allowed: 1 to 3"),
+        ({"at_least": 0}, r"cannot need at least 0 of 3 inputs"),
+        ({"at_least": 3, "of": ["a", "b"]}, r"cannot need at least 3 of 2 inputs"),
+        ({"at_least": 1, "of": ["a", "west"]}, r"'all' is not computed from 'west'(.|\n)*of: a, b, d"),
+        ({"of": ["a"]}, r"names inputs, but not how many(.|\n)*say at_least"),
+        ({"at_least": "2"}, r"at_least='2' is no number of things(.|\n)*a whole number"),
+        ({"at_least": 1, "of": "a"}, r"of='a' is not a list of inputs(.|\n)*write of=\['a'\]"),
+    ],
+)
+def test_how_many_inputs_an_answer_needs_must_be_possible(wanted, told):
+    with pytest.raises(auroral.DiagramError, match=told):
+        of_three(**wanted).check()
+
+
 @pytest.mark.parametrize("crash", ["na", "nb"])
 def test_a_fold_goes_on_from_its_state_through_failures(crash):
     d = auroral.diagram("d", bucket="500ms")

@@ -10,6 +10,7 @@ from itertools import product
 from types import MappingProxyType
 from typing import Any
 
+from auroral.dpc.coverage import AtLeast
 from auroral.dpc.sunion import OutputSpec
 from auroral.model.boxes.base import BoxClass
 from auroral.model.checking import Checked, CheckedBox, check
@@ -204,7 +205,15 @@ def _fragment(
     outputs = tuple(Output(stream) for stream in made if stream in asked_for)
     part = part_of(checked, boxes, tuple(read), outputs)
     specs = _specs(part.boxes, read, checked.diagram.bucket)
-    return Fragment(name, hosts, part, tuple(specs[output.stream] for output in outputs))
+    given = [replace(specs[o.stream], constraints=_constraints(checked.diagram, o.stream)) for o in outputs]
+    return Fragment(name, hosts, part, tuple(given))
+
+
+def _constraints(diagram: Diagram, stream: str) -> tuple[AtLeast, ...]:
+    output = diagram.output(stream)
+    if output is None or output.at_least is None:
+        return ()
+    return (AtLeast(output.at_least, frozenset(output.of or diagram.computed_from(stream))),)
 
 
 def leading_to(checked: Checked, outputs: Iterable[str]) -> Checked:

@@ -137,14 +137,20 @@ def stop_only(step: str, given: object, why: str, place: Place) -> None:
         )
 
 
-def fields(what: str, given: object, place: Place) -> tuple[str, ...]:
-    """Field names; one name alone is a mistake that Python would read as its letters."""
+def optional_count(what: str, given: object, place: Place) -> int | None:
+    if given is None or (isinstance(given, int) and not isinstance(given, bool)):
+        return given
+    return refuse(f"{what}={given!r} is no number of things", place, "a whole number", f"write for example {what}=2")
+
+
+def fields(what: str, given: object, place: Place, kind: str = "field names") -> tuple[str, ...]:
+    """Names; one name alone is a mistake that Python would read as its letters."""
     if isinstance(given, Iterable) and not isinstance(given, str):
         names = tuple(given)
         if all(isinstance(name, str) for name in names):
             return names
     return refuse(
-        f"{what}={given!r} is not a list of field names",
+        f"{what}={given!r} is not a list of {kind}",
         place,
         allowed="a list of strings",
         next_step=f"write {what}=[{given!r}]" if isinstance(given, str) else f'write for example {what}=["host"]',

@@ -10,7 +10,7 @@ from auroral.model.boxes.base import BoxClass, Report
 from auroral.model.boxes.later import NotYet, TypedLater, later
 from auroral.model.declared import against_declared
 from auroral.model.diagram import Box, Diagram, Input, Output
-from auroral.model.errors import DiagramError, Problem, unknown_name
+from auroral.model.errors import DiagramError, Place, Problem, unknown_name
 from auroral.model.expression import Functions, default_functions, impure_functions
 from auroral.model.kept import unknown_kept_fields
 from auroral.model.lost_time import lost_time
@@ -261,6 +261,7 @@ class _Checking:
             )
         if output.stream in self.unknown:
             return
+        self._sites(output, place)
         found = self.streams.get(output.stream)
         if found is None:
             self.problems.append(unknown_name("stream", output.stream, sorted(self.streams), place))
@@ -268,6 +269,24 @@ class _Checking:
             wrong, odd = against_declared(output, output.schema, found.schema, place)
             self.problems += wrong
             self.warnings += odd
+
+    def _sites(self, output: Output, place: Place) -> None:
+        """The inputs that a tentative answer needs."""
+        known = self.diagram.computed_from(output.stream)
+        for name in output.of:
+            if name not in known:
+                what = f"output {output.stream!r} is not computed from {name!r}"
+                allowed = f"of: {', '.join(known) or 'nothing'}"
+                self.problems.append(Problem(what, place, allowed, "name inputs that lead to it"))
+        if output.of and output.at_least is None:
+            what = f"output {output.stream!r} names inputs, but not how many of them a tentative answer needs"
+            self.problems.append(Problem(what, place, "at_least with of", "say at_least, or leave of out"))
+        most = len(set(output.of or known))
+        if output.at_least is not None and known and not 1 <= output.at_least <= most:
+            what = (
+                f"output {output.stream!r}: a tentative answer cannot need at least {output.at_least} of {most} inputs"
+            )
+            self.problems.append(Problem(what, place, f"1 to {most}", "give another number, or leave it out"))
 
 
 def _without_functions(box: Box, report: Report) -> CheckedBox | None:

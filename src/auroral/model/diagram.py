@@ -73,13 +73,15 @@ class Input:
 class Output:
     """`availability` is X, the bound on added latency in microseconds; None waits for ever.
 
-    `schema` is what was declared.
+    `schema` is what was declared. A tentative answer needs `at_least` so many of the inputs `of`, or of all that it is computed from.
     """
 
     stream: str
     availability: int | None = None
     schema: Schema | None = None
     place: Place = field(default=Place(), compare=False)
+    at_least: int | None = None
+    of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,15 @@ class Diagram:
 
     def output(self, stream: str) -> Output | None:
         return next((o for o in self.outputs if o.stream == stream), None)
+
+    def computed_from(self, stream: str) -> tuple[str, ...]:
+        """The inputs that lead to it, in their order."""
+        seen, left = set[str](), [stream]
+        while left:
+            one = left.pop()
+            seen.add(one)
+            left += [read for box in self.boxes if one in box.outputs for read in box.inputs if read not in seen]
+        return tuple(given.stream for given in self.inputs if given.stream in seen)
 
     def to_mermaid(self) -> str:
         """The diagram as mermaid text."""

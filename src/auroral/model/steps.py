@@ -198,11 +198,14 @@ class Stream(AggregateSteps):
         *,
         availability: Duration | None = None,
         schema: SchemaLike | None = None,
+        at_least: int | None = None,
+        of: Iterable[str] | None = None,
     ) -> Stream:
         """Makes the stream an output, under another name if one is given.
 
         `availability` is the bound on added latency: within it there is an answer, if need be a tentative
-        one. `schema` declares the fields that the output must have.
+        one. `schema` declares the fields that the output must have. No answer is given tentatively without
+        `at_least` so many of the inputs `of`, or of all that it is computed from.
         """
         stream = self.name if name is None else given.name_of("output", name)
         place = given.user_place(f"output {stream!r}")
@@ -210,7 +213,9 @@ class Stream(AggregateSteps):
         declared = None if schema is None else given.schema_of(schema, place)
         # A stream has one name. Under another it is the result of a step that leaves every row as it is.
         result = self if stream == self.name else self._step(stream, Delay(0), place)
-        self.builder.add_output(Output(stream, bound, declared, place))
+        least = given.optional_count("at_least", at_least, place)
+        sites = () if of is None else given.fields("of", of, place, "inputs")
+        self.builder.add_output(Output(stream, bound, declared, place, least, sites))
         return result
 
     def _step(self, name: str, spec: BoxSpec, place: Place, others: Iterable[Stream] = ()) -> Stream:
