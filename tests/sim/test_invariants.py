@@ -10,7 +10,7 @@ import pytest
 
 from auroral.dpc.coverage import AtLeast, Coverage, Level
 from auroral.dpc.events import MoveTo, Report
-from auroral.dpc.settings import Policy, Settings
+from auroral.dpc.settings import Policy
 from auroral.dpc.stagger import Stagger
 from auroral.dpc.versions import Decision, Plan
 from auroral.sim.faults import Fault
@@ -18,12 +18,10 @@ from auroral.sim.invariants import INVARIANTS, bounds, buffers_are_bounded
 from auroral.sim.invariants.going import AsItGoes
 from auroral.sim.invariants.stable import stable_is_right
 from auroral.sim.network import SLOWER
-from auroral.sim.oracle import Oracle
 from auroral.sim.record import EVERY, Correction, Delivery, Run
-from auroral.sim.scenario import Scenario
 from auroral.sim.simulate import judged, observed
 from auroral.sim.stage import Stage
-from auroral.sim.standin import Kind, Query, content
+from auroral.sim.standin import content
 from sim.scenarios import chain, pair
 
 pytestmark = pytest.mark.slow
@@ -288,36 +286,6 @@ def _most(schedule: str, due: float) -> float:
 def test_a_slow_link_excuses_what_is_behind_it_and_for_as_long_as_it_tells(due, slower):
     slow = "at 10s slow ua-fb; at 15s quicken ua-fb; at 25s slow wa-c; at 30s quicken wa-c"
     assert _most(slow, due) == pytest.approx(3 + slower * SLOWER)
-
-
-@pytest.mark.parametrize(
-    ("what", "policy", "left"),
-    [
-        ("silence s; at 20s resume s", Policy.PROCESS, 3),
-        ("silence s; at 20s resume s", Policy.DELAY, 1),
-        ("cut ua; at 20s heal ua", Policy.PROCESS, 0),
-    ],
-)
-def test_what_is_set_aside_for_other_replicas_is_left_over_where_none_is_to_be_read(what, policy, left):
-    """Of a chain of three; a source that is away is read from nowhere else."""
-    scenario = chain(f"at 10s {what}", while_failing=policy)
-    most = bounds._most(Run(Stage(scenario), {}, {}), "w.out")
-    settings = scenario.settings
-    expected = settings.bound - left * settings.failover + (3 * scenario.job if left else 0)
-    assert most(10.2, False) == pytest.approx(expected) and most(10.2, True) == settings.bound
-
-
-def test_who_reads_two_things_may_hold_a_bucket_back_though_no_source_is_read_there():
-    """All that is made from one of them may be blocked."""
-    queries = (
-        Query("f", Kind.FILTER, ("s",)),
-        Query("g", Kind.FILTER, ("t",)),
-        Query("u", Kind.UNION, ("f.out", "g.out")),
-        Query("w", Kind.WINDOW, ("u.out",), 3),
-    )
-    scenario = Scenario(7, ("s", "t"), queries, dict.fromkeys("fguw", 2), Settings(bucket=0.5, bound=3.0), 40)
-    oracle = Oracle(scenario)
-    assert [oracle.hops(stream) for stream in ("f.out", "u.out", "w.out")] == [1, 1, 2]
 
 
 def test_a_slow_link_that_nothing_comes_over_excuses_nothing():

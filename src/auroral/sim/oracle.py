@@ -110,11 +110,6 @@ class Oracle:
             return 0
         return 1 + max(self.depth(read) for read in self.outputs[stream].reads)
 
-    def hops(self, stream: str) -> int:
-        """From the last replicas that may hold a bucket back to the client: those that read a source, or one thing without the other."""
-        first, *others = self.outputs[stream].reads
-        return 1 if others or first not in self.outputs else 1 + self.hops(first)
-
     def ways(self, stream: str, reader: tuple[str, ...] = (CLIENT,)) -> dict[frozenset[str], int]:
         """Between which hosts it and what it is computed from goes, and at which depth."""
         names = self.names[stream]

@@ -15,7 +15,6 @@ from auroral.sim.network import SLOWER
 from auroral.sim.oracle import Interval, Oracle
 from auroral.sim.record import EVERY, Delivery, Run, Tree
 from auroral.sim.scenario import Scenario
-from auroral.sim.stage import OF_SOURCES
 
 
 class Gaps:
@@ -80,9 +79,8 @@ def lateness(run: Run, stream: str) -> Iterator[tuple[float, bool]]:
 
 @AsItGoes
 def within_the_bound(run: Run) -> Judging:
-    """D77: what is new comes less than X later than usual, wherever anything could come; where nobody has a reason to read from another
-    replica while it is waited for, the time is left over that each hop behind it had set aside for that, but for what a job waits for the
-    one before it.
+    """D77: what is new comes less than X later than usual, wherever anything could come; where nothing more happens while it is waited
+    for, the time is left over that was set aside to read from another replica, but for what a job waits for the one before it.
 
     X presumes that messages take no longer than the settings say. While links on the way are slow, and until what was learned of them is
     forgotten, what they take longer comes on top.
@@ -103,12 +101,10 @@ def within_the_bound(run: Run) -> Judging:
 
 def _most(run: Run, stream: str) -> Callable[[float, bool], float]:
     """By when it is due, and whether nothing could come for a while: how late it may be at most."""
-    scenario, settings, oracle = run.scenario, run.scenario.settings, Oracle(run.scenario)
-    changes = [fault.at for fault in scenario.faults if fault.verb not in OF_SOURCES]
+    scenario, settings, depth = run.scenario, run.scenario.settings, Oracle(run.scenario).depth(stream)
+    changes = [fault.at for fault in scenario.faults]
     slow = _slow(scenario, stream)
-    # What is held as long as the bound allows is so by the node next to the client too.
-    hops = 1 if settings.holds_each else oracle.hops(stream)
-    less = min(settings.bound, settings.bound - hops * settings.failover + scenario.job * oracle.depth(stream))
+    less = min(settings.bound, settings.bound - settings.failover + scenario.job * depth)
 
     def most(due: float, excused: bool) -> float:
         slowed = {where for where, begin, end in slow if begin < due + settings.bound and due < end}
