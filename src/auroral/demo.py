@@ -15,13 +15,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import auroral
 from auroral.model.deployment import LOCAL_HOST, endpoint
 from auroral.node.fleet.deployed import Deployed
 from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet, free_ports
+
+if TYPE_CHECKING:
+    from auroral.commands.interrupts import Wish
+
 
 SITES = ("oslo", "bern", "lima")
 RECORD = "ts timestamp, src string(15), dst string(15), port int"
@@ -100,7 +104,7 @@ class Traffic:
     where: str
     seed: int
     seconds: float
-    stop: threading.Event = field(default_factory=threading.Event)
+    stop: threading.Event | Wish = field(default_factory=threading.Event)
     sent: int = 0
     failed: str | None = None
 
@@ -136,7 +140,7 @@ def _drained(connection: socket.socket) -> None:
             pass
 
 
-def happening(fleet: Fleet, seconds: float, seed: int, stop: threading.Event) -> Iterator[tuple[float, str | None]]:
+def happening(fleet: Fleet, seconds: float, seed: int, stop: Wish) -> Iterator[tuple[float, str | None]]:
     """Lets traffic flow and failures happen; gives, several times a second, the seconds gone and what has just happened."""
     status = fleet.status()
     sites = [Traffic(site, status[site]["lines"], seed, seconds, stop) for site in SITES]  # type: ignore[index]

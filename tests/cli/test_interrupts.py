@@ -2,6 +2,8 @@
 
 import io
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -140,3 +142,33 @@ def test_what_a_run_is_doing_and_waits_for(app: App, busy: Busy) -> None:
     assert app.status.to_json()["waiting_for"] == {"s": 5 * B}
     app.stop()
     assert app.status.waiting_for == {}
+
+
+AT_EACH_LINE = """
+import signal, sys
+from auroral.commands.interrupts import noted
+
+for chosen in range(1, 60):
+    with noted() as asked:
+        lines = 0
+
+        def trace(frame, event, arg):
+            global lines
+            lines += 1
+            if lines == chosen:
+                signal.raise_signal(signal.SIGINT)
+            return trace
+
+        sys.settrace(trace)
+        asked.stop.wait(0.02)
+        sys.settrace(None)
+        assert asked.stop.is_set() == (lines >= chosen)
+print("heard at each of them")
+"""
+
+
+def test_a_signal_is_heard_wherever_the_program_is_that_looks_for_it() -> None:
+    """Its handler runs in the same thread: also where that holds a lock, as of an Event that it is about to wait for."""
+    program = [sys.executable, "-c", AT_EACH_LINE]
+    ended = subprocess.run(program, capture_output=True, text=True, timeout=30, check=False)
+    assert ended.stdout.strip() == "heard at each of them", ended.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,14 +18,36 @@ if TYPE_CHECKING:
 CANCEL_SECONDS = 8.0
 """How long a job may take to notice that it is given up. Then the program ends without it: run folders bear that."""
 _LOOK = 0.1
+_NAP = 0.02
+
+
+class Wish:
+    """That a signal handler may set. Not an Event: its handler runs in the thread that waits, which may just hold the Event's lock, and both
+    would wait for ever."""
+
+    def __init__(self) -> None:
+        self._set = False
+
+    def set(self) -> None:
+        self._set = True
+
+    def is_set(self) -> bool:
+        return self._set
+
+    def wait(self, seconds: float) -> bool:
+        """Until it is set, for so long at most; gives whether it is."""
+        until = time.monotonic() + seconds
+        while not self._set and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, _NAP))
+        return self._set
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What was asked for so far: to `stop` after this job, or to stop `now`."""
 
-    stop: threading.Event = field(default_factory=threading.Event)
-    now: threading.Event = field(default_factory=threading.Event)
+    stop: Wish = field(default_factory=Wish)
+    now: Wish = field(default_factory=Wish)
 
 
 @contextmanager
@@ -46,7 +69,7 @@ def ended_by_sigterm() -> Iterator[None]:
 
 @contextmanager
 def noted() -> Iterator[Asked]:
-    """Within, SIGINT and SIGTERM set one event after the other; a third one raises KeyboardInterrupt.
+    """Within, SIGINT and SIGTERM set one wish after the other; a third one raises KeyboardInterrupt.
 
     To be entered after Spark has started: its own handler would cancel the jobs that are running.
     """
