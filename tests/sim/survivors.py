@@ -1,6 +1,6 @@
 """Why drawn faults that survive do, by their names."""
 
 WHY = {
-    "client.py, Client._step: self.news = False → pass": "no fault that shows: the client would look for better replicas with every event, "
-    "and find the same ones",
+    "judging.py, Judge._lacking: position = min((offer.kept_from for offer in offers.values() if offer != UNREACHED), default=0) → "
+    "position = min((offer.kept_from for offer in offers.values() if offer != UNREACHED), default=-1)": "no fault that shows: nobody is reached then, and whoever is not reached is in failure already",
 }

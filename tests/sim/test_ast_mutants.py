@@ -10,7 +10,7 @@ from sim.ast_mutants import ROOT, cell, killed_by
 from sim.survivors import WHY
 from sim.syntax import drawn, mutants
 
-COUNT, DRAWS = 40, (20, 21)
+COUNT, DRAWS = 40, (20,)
 PAGE = (ROOT / "docs" / "mutants.md").read_text(encoding="utf-8")
 
 
@@ -24,11 +24,11 @@ def test_every_fault_is_python_and_has_a_name_of_its_own():
 
 def test_a_draw_is_the_same_again():
     assert drawn(0, COUNT) == drawn(0, COUNT)
-    assert len({str(one) for seed in DRAWS for one in drawn(seed, COUNT)}) > COUNT
+    assert drawn(0, COUNT) != drawn(1, COUNT)
 
 
 def test_the_page_names_the_survivors_of_its_draws_and_no_others():
-    """`python tests/sim/ast_mutants.py --seed 20 21 --page docs/mutants.md` writes it; `sim.survivors` says why."""
+    """`python tests/sim/ast_mutants.py --seed 20 --page docs/mutants.md` writes it; `sim.survivors` says why."""
     there = {str(one) for seed in DRAWS for one in drawn(seed, COUNT)} & WHY.keys()
     named = {line.rsplit(" | ", 1)[0].removeprefix("| ") for line in PAGE.splitlines() if line.startswith("| `")}
     assert named == {cell(name) for name in there}
