@@ -55,17 +55,17 @@ def test_the_summary_for_people_and_progress_beside_it(capsys, monkeypatch):
 
 def test_a_failing_seed_shows_the_shortest_schedule_and_how_to_replay_it(capsys, monkeypatch):
     monkeypatch.setattr(SUnion, "tentative_range", lambda *_: None)
-    given(monkeypatch, "at 4s reset s0-q0a; at 5s silence s1; at 11s resume s1")
+    given(monkeypatch, "at 4s reset s0-q0a; at 5s silence s1; at 25s resume s1")
     assert main(["simulate", "dpc", "--seeds", "10", "--schedule", "-", "--json"]) == 1
     (failure,) = json.loads(capsys.readouterr().out)["failures"]
-    assert failure["shortest"] == "at 5s silence s1; at 11s resume s1"
+    assert failure["shortest"] == "at 5s silence s1; at 25s resume s1"
     assert any(violation.startswith("within_the_bound") for violation in failure["violations"])
     echo, schedule, pipe, *replayed = shlex.split(failure["replay"])
     assert (echo, pipe, replayed[0]) == ("echo", "|", "auroral")
     given(monkeypatch, schedule)
     assert main(replayed[1:]) == 1
     said = capsys.readouterr().out
-    assert "shortest that still fails: at 5s silence s1; at 11s resume s1" in said
+    assert "shortest that still fails: at 5s silence s1; at 25s resume s1" in said
 
 
 def test_a_trace_can_be_read(tmp_path, capsys, monkeypatch):
