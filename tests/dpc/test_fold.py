@@ -58,7 +58,7 @@ def fold(*stable: int) -> Fold:
 def test_snapshots_are_taken_now_and_then_and_dropped_when_nobody_can_ask_for_them():
     found = fold()
     assert list(found.advance(state(3))) == []
-    assert list(found.advance(state(5))) == [SaveState("o", state(5))]
+    assert list(found.advance(state(5))) == [SaveState("o", Snapshot(0, None)), SaveState("o", state(5))]
     assert list(found.advance(state(8))) == []
     assert list(found.advance(state(9))) == [SaveState("o", state(9))]
     assert list(found.forget(4)) == [] and found.restarts_from == Snapshot(0, None)

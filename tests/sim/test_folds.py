@@ -26,6 +26,10 @@ SCHEDULES = {
         "",
     ),
     "all at once, with their disks": ("at 12s crash ga; at 12s crash gb; at 15s restart ga; at 15s restart gb", "g"),
+    "all at once, with a first snapshot that is newer than what the client has": (
+        "at 2s cut c; at 8s crash ga-gb-fa-fb; at 10s restart ga-gb-fa-fb; at 14s heal c",
+        "g",
+    ),
     "all at once, one disk lost": (
         "at 8s crash ua; at 9s restart ua; at 12s crash ga; at 12s crash gb; at 15s restart ga; at 18s restart gb",
         "ufg",

@@ -15,10 +15,12 @@ from auroral.dpc.stagger import Stagger
 from auroral.dpc.versions import Decision, Plan
 from auroral.sim.faults import Fault
 from auroral.sim.invariants import INVARIANTS, bounds, buffers_are_bounded
+from auroral.sim.invariants.buffers import nothing_is_hoarded
 from auroral.sim.invariants.going import AsItGoes
+from auroral.sim.invariants.replicas import nobody_falls_behind
 from auroral.sim.invariants.stable import stable_is_right
 from auroral.sim.network import SLOWER
-from auroral.sim.record import EVERY, Correction, Delivery, Run
+from auroral.sim.record import EVERY, Correction, Delivery, Moment, Run
 from auroral.sim.simulate import judged, observed
 from auroral.sim.stage import Stage
 from auroral.sim.standin import content
@@ -150,7 +152,7 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
     "first_suspends": [lambda run: with_tentative(run, 11.0, 19)],
     "stable_where_it_can_be": [lambda run: with_tentative(run, 35.2, 69)],
     "stable_in_time": [lambda run: given(run, without_stable_from(55))],
-    "nobody_falls_behind": [lambda run: later(run, "ports", frontier=40)],
+    "nobody_falls_behind": [lambda run: later(later(run, "ports", frontier=40), "outlets", kept_from=40)],
     "mute_until_right": [
         lambda run: changed(run, "spoke", frontier=run.spoke[0].expected - 2),
         lambda run: changed(run, "spoke", kept_from=run.spoke[0].asked_for + 1),
@@ -180,7 +182,7 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
     ],
     "buffers_are_bounded": [
         lambda run: later(set_otherwise(run, most_kept=40), "outlets", kept=41),
-        lambda run: later(set_otherwise(run, most_kept=40), "ports", held=43, window=2),
+        lambda run: later(set_otherwise(run, most_kept=40), "ports", held=45, window=2),
     ],
 }
 
@@ -212,8 +214,24 @@ def test_it_is_found_broken(run, name, number):
 
 def test_a_buffer_that_is_just_full_is_not_found(run):
     limited = set_otherwise(run, most_kept=40)
-    for full in (later(limited, "outlets", kept=40), later(limited, "ports", held=42, window=2)):
+    for full in (later(limited, "outlets", kept=40), later(limited, "ports", held=44, window=2)):
         assert not list(buffers_are_bounded(full))
+
+
+def test_who_reaches_nobody_that_keeps_what_it_needs_has_not_fallen_behind(run):
+    assert not list(nobody_falls_behind(later(later(run, "ports", frontier=40), "outlets", kept_from=41)))
+
+
+def test_what_a_reader_needed_that_is_none_any_more_is_not_hoarded(run):
+    """Until that is heard of."""
+
+    def gone(moment: Moment, **fields: object) -> Moment:
+        return replace(moment, outlets={key: one._replace(**fields) for key, one in moment.outlets.items()})
+
+    hoarding = replace(run, moments=[gone(m, kept_from=3) if 30 < m.at < 31.5 else m for m in run.moments])
+    assert list(nothing_is_hoarded(hoarding))
+    others = [gone(m, readers=("x@xa",)) if m.at <= 30 else m for m in hoarding.moments]
+    assert not list(nothing_is_hoarded(replace(run, moments=others)))
 
 
 def test_replicas_that_all_correct_at_once_are_found(taking_turns):

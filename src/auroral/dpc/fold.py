@@ -37,6 +37,9 @@ class Fold:
         if self.chain is not None and self.chain.bucket <= state.bucket:
             self.chain = None
         if state.bucket >= self.kept[-1].bucket + self.snapshot_every:
+            if self.kept[-1] == NO_STATE:
+                # What is on disk is what is kept: it may have to begin with nothing though there is a snapshot.
+                yield SaveState(self.stream, NO_STATE)
             self.kept.append(state)
             yield SaveState(self.stream, state)
 

@@ -118,12 +118,25 @@ class Oracle:
             found = self.ways(read, names) | found
         return found
 
+    def longest_way(self, stream: str) -> int:
+        """Replicas on the longest way from a source to a last output that goes through the stream, or through one that it is computed from:
+        a replica sets aside what the slowest of its readers takes."""
+        if stream not in self.outputs:
+            return 0
+        through = self.depth(stream) + self._height(stream)
+        return max([through, *map(self.longest_way, self.outputs[stream].reads)])
+
+    def _height(self, stream: str) -> int:
+        """Replicas on the longest way from it to a last output."""
+        behind = (self._height(name) + 1 for name, output in self.outputs.items() if stream in output.reads)
+        return max(behind, default=0)
+
     def set_aside(self, stream: str) -> float:
         """What the replicas on the longest way may set aside of the bound for their own work, and for a failover of each."""
         settings, job = self.scenario.settings, self.scenario.job
         delays = {Policy.DELAY, Policy.ADAPT} & {settings.while_failing, settings.while_correcting}
         own = 2 * job if delays and job > settings.bucket else job
-        return self.depth(stream) * (1.5 * own + 2 * settings.hop + settings.failover)
+        return self.longest_way(stream) * (1.5 * own + 2 * settings.hop + settings.failover)
 
     def grow(self, trees: dict[str, list[Tree]], moments: list[Moment]) -> None:
         """What could come to the client at each moment that is new."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil
 
 from auroral.sim.invariants.going import Apart, AsItGoes, Judging, News
 from auroral.sim.record import Moment, Run
@@ -27,16 +28,19 @@ def what_is_asked_for_is_kept(run: Run) -> Judging:
 
 @AsItGoes
 def buffers_are_bounded(run: Run) -> Judging:
-    """D71, D72: where there is a limit, no output keeps more than that, and no input more than that besides the windows on it."""
-    moments, most = News(run.moments), run.scenario.settings.most_kept
+    """D71, D72: where there is a limit, no output keeps more than that, and no input more than that besides the windows on it, and what
+    comes while all that it has is computed and forgotten."""
+    settings = run.scenario.settings
+    moments, most = News(run.moments), settings.most_kept
+    passing = 1 + ceil((2 * run.scenario.job + settings.ping_every) / settings.bucket)
     while most is not None:
         for moment in moments:
             for (name, stream), outlet in moment.outlets.items():
                 if outlet.kept > most:
                     yield f"{name}: keeps {outlet.kept} buckets of {stream} at {moment.at:.2f} s; at most {most} are allowed"
             for (name, stream), port in moment.ports.items():
-                if port.held > most + port.window:
-                    allowed = f"{most} are allowed, and {port.window} for windows"
+                if port.held > most + port.window + passing:
+                    allowed = f"{most} are allowed, {port.window} for windows, and {passing} that just came"
                     yield f"{name}: holds {port.held} buckets of {stream} at {moment.at:.2f} s; at most {allowed}"
         yield None
 
@@ -58,7 +62,8 @@ def _hoarded(before: Moment, moment: Moment) -> Iterator[str]:
         was = before.outlets.get((name, stream))
         needs = [_need(before, moment, name, stream, reader) for reader in outlet.readers]
         known = [need for need in needs if need is not None]
-        if was is None or not outlet.kept or len(known) < len(needs):
+        # One that a move was to bring, and did not, is not waited for any more: that it needs nothing is heard later.
+        if was is None or was.readers != outlet.readers or not outlet.kept or len(known) < len(needs):
             continue
         # What it has only just computed itself, for readers that have it from another replica, goes with the next heartbeat.
         needed = min(was.frontier, *known)

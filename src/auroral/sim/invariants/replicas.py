@@ -45,8 +45,8 @@ def lag(scenario: Scenario) -> float:
 
 @AsItGoes
 def nobody_falls_behind(run: Run) -> Judging:
-    """D81: who reaches replicas of an input all the time has what they have, a while later, whatever else fails; so that stable
-    output grows wherever it can."""
+    """D81: who reaches replicas of an input all the time that keep what it needs has what they have, a while later, whatever else
+    fails; so that stable output grows wherever it can."""
     scenario, allowed = run.scenario, lag(run.scenario)
     producers = {stream: scenario.names(stream) for stream in scenario.streams}
     apart = Apart(run.moments, allowed)
@@ -62,7 +62,7 @@ def _behind(before: Moment, moment: Moment, producers: Mapping[str, tuple[str, .
             continue
         # What a move has left behind is not read any more.
         read = [producer for producer in producers[stream] if producer in port.producers]
-        frontiers = list(_could_give(before, moment, name, stream, read))
+        frontiers = list(_could_give(before, moment, name, stream, read, port.frontier))
         if frontiers and port.frontier < min(frontiers):
             yield (
                 f"{name}: has {stream} up to {port.frontier} at {moment.at:.2f} s; all that it reaches were at "
@@ -70,11 +70,16 @@ def _behind(before: Moment, moment: Moment, producers: Mapping[str, tuple[str, .
             )
 
 
-def _could_give(before: Moment, moment: Moment, reader: str, stream: str, names: Iterable[str]) -> Iterator[int]:
+def _could_give(
+    before: Moment, moment: Moment, reader: str, stream: str, names: Iterable[str], next_one: int
+) -> Iterator[int]:
     for producer in names:
         since, living = moment.links.get((producer, reader)), moment.living.get(producer)
         if since is not None and since <= before.at and living is not None and living <= before.at:
-            yield before.outlets[producer, stream].frontier
+            outlet = before.outlets[producer, stream]
+            # One that a move has brought keeps what came since.
+            if outlet.kept_from <= next_one:
+                yield outlet.frontier
 
 
 LEASE = 6.0
