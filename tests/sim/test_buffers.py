@@ -17,7 +17,7 @@ from auroral.sim.scenario import Scenario
 from auroral.sim.simulate import observed, simulate
 from auroral.sim.stage import Stage
 from auroral.sim.standin import Kind, Query
-from sim.scenarios import chain
+from sim.scenarios import chain, folded, scheduled
 
 pytestmark = pytest.mark.slow
 
@@ -98,3 +98,20 @@ def test_room_for_windows_and_one_bucket_more_is_enough_where_nothing_fails():
     assert not outcome.violations, str(outcome)
     with pytest.raises(WrongSettings, match="allowed: more than 18"):
         simulate(windows(18))
+
+
+def test_a_fold_goes_on_after_its_input_was_away():
+    """D72: its snapshots are never so far apart that there is no room for what lies between them, and for the windows behind it."""
+    queries = (Query("g", Kind.FOLD, ("s", "t")), Query("w", Kind.WINDOW, ("g.out",), 5))
+    settings = Settings(bucket=0.5, bound=3.0, most_kept=14, when_full=WhenFull.BLOCK, snapshot_every=8)
+    scenario = Scenario(7, ("s", "t"), queries, {"g": 2, "w": 2}, settings, 60)
+    outcome = simulate(scheduled(scenario, "at 8s silence t; at 25s resume t"))
+    assert not outcome.violations, str(outcome)
+
+
+def test_who_comes_back_with_full_buffers_speaks():
+    """D72: nobody else empties them."""
+    all_of_them = "ua-ub-ga-gb-fa-fb"
+    schedule = f"at 5s cut c; at 14s crash {all_of_them}; at 16s restart {all_of_them}; at 25s heal c"
+    outcome = simulate(folded(schedule, 60, durable="ugf", most_kept=14, when_full=WhenFull.BLOCK))
+    assert not outcome.violations, str(outcome)

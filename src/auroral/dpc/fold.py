@@ -36,12 +36,17 @@ class Fold:
         self.stable = state
         if self.chain is not None and self.chain.bucket <= state.bucket:
             self.chain = None
-        if state.bucket >= self.kept[-1].bucket + self.snapshot_every:
+        if state.bucket >= self.next_snapshot:
             if self.kept[-1] == NO_STATE:
                 # What is on disk is what is kept: it may have to begin with nothing though there is a snapshot.
                 yield SaveState(self.stream, NO_STATE)
             self.kept.append(state)
             yield SaveState(self.stream, state)
+
+    @property
+    def next_snapshot(self) -> int:
+        """The first bucket whose state is to be written down again."""
+        return self.kept[-1].bucket + self.snapshot_every
 
     def guess(self, state: Snapshot, began: int, coverage: Coverage) -> None:
         """The chain goes on to here. A chain's coverage is that of all that is in it."""

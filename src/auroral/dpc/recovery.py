@@ -196,7 +196,8 @@ class Recovery:
 
     def _caught_up(self, stream: str) -> bool:
         """Whether all is final that the inputs' replicas had final when its last job began. What they have by now is too much to ask
-        for, where a job is longer than a bucket, or other outputs have theirs in between; and so is what lies behind a promise."""
+        for, where a job is longer than a bucket, or other outputs have theirs in between; and so is what lies behind a promise, or has no
+        room until readers have had what is before it."""
         union, pace = self.unions[stream], self.paces.get(stream)
         if not union.begun:
             self.paces.pop(stream, None)
@@ -208,4 +209,4 @@ class Recovery:
         elif frontier > pace.frontier:
             pace = Pace(frontier, pace.ended_with, furthest)
         self.paces[stream] = pace
-        return frontier >= min(pace.begun_with - 1, union.versions.plan.limit)
+        return frontier >= min(pace.begun_with - 1, union.versions.plan.limit, union.outlet.room)

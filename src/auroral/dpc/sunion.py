@@ -93,6 +93,9 @@ class SUnion:
         if begin < end:
             plan = self.versions.plan
             end = min(end, begin + MOST_BUCKETS, self.outlet.room, plan.limit, plan.end(begin))
+            if self.fold is not None and self.settings.blocked_beyond < UNLIMITED:
+                # There is room for no more than so many between two snapshots (dpc.keeping).
+                end = min(end, self.fold.next_snapshot)
             if self._lossy:
                 end = next((bucket for bucket in range(begin, end) if self._lost(bucket)), end)
         return begin, end

@@ -73,7 +73,7 @@ class Port(NamedTuple):
     """The first that may be asked of the producers, for itself or who reads from it."""
     producers: tuple[str, ...]
     held: int
-    """Buckets, in any version."""
+    """Buckets from the first needed one on, in any version; those before are forgotten with the next heartbeat."""
     window: int
     """Those of them that are read for the next bucket of its outputs besides the newest."""
 
@@ -276,9 +276,9 @@ class Recorder:
         # Those that had more when it came back may be away by now, or have been until just now.
         found = max(world.started[core], now - self.run.scenario.settings.detection - FOUND)
         left = self._could_be(core, replica, found)
-        # What lies behind a promise is not made final.
-        most = replica.versions.plan.limit
-        expected = {stream: min(bucket, left[stream], most) for stream, bucket in expected.items()}
+        # What lies behind a promise is not made final, nor what there is no room for.
+        promised, outlets = replica.versions.plan.limit, replica.outlets
+        expected = {s: min(bucket, left[s], promised, outlets[s].room) for s, bucket in expected.items()}
         self.spoke_at[core, self._life(core)] = now
         for stream, outlet in replica.outlets.items():
             positions = [
@@ -413,18 +413,18 @@ def _add(moment: Moment, name: str, core: object) -> None:
                 lowest = min(port.stable, default=port.frontier)
                 window = max(union.spec.reads[stream] for _, union in using) - 1
                 moment.ports[name, stream] = Port(
-                    port.frontier, lowest, needed, wanted, port.producers, _held(port), window
+                    port.frontier, lowest, needed, wanted, port.producers, _held(port, needed), window
                 )
     elif isinstance(core, Client):
         for stream, port in core.ports.items():
             lowest = min(port.stable, default=port.frontier)
             moment.ports[CLIENT, stream] = Port(
-                port.frontier, lowest, port.frontier, port.frontier, port.producers, _held(port), 0
+                port.frontier, lowest, port.frontier, port.frontier, port.producers, _held(port, port.frontier), 0
             )
 
 
-def _held(port: dpc_port.Port) -> int:
-    return len(port.stable.keys() | port.tentative.keys())
+def _held(port: dpc_port.Port, needed: int) -> int:
+    return sum(bucket >= needed for bucket in port.stable.keys() | port.tentative.keys())
 
 
 def _outlet(outlet: dpc.Outlet) -> Outlet:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
+from auroral.dpc.settings import WhenFull
 from auroral.sim.invariants.going import Apart, AsItGoes, Judging, News
+from auroral.sim.oracle import Oracle
 from auroral.sim.record import Moment, Run
 from auroral.sim.scenario import CLIENT
 
@@ -29,18 +31,22 @@ def what_is_asked_for_is_kept(run: Run) -> Judging:
 @AsItGoes
 def buffers_are_bounded(run: Run) -> Judging:
     """D71, D72: where there is a limit, no output keeps more than that, and no input more than that besides the windows on it, and what
-    comes while all that it has is computed and forgotten."""
-    settings = run.scenario.settings
+    comes while all that it has is computed. Where full buffers block, what is guessed comes on top: as much as is kept on each level
+    before it."""
+    settings, oracle = run.scenario.settings, Oracle(run.scenario)
     moments, most = News(run.moments), settings.most_kept
-    passing = 1 + ceil((2 * run.scenario.job + settings.ping_every) / settings.bucket)
+    levels = {s: 1 + oracle.depth(s) * (settings.when_full is WhenFull.BLOCK) for s in run.scenario.streams}
+    passing = 1 + ceil(2 * run.scenario.job / settings.bucket)
     while most is not None:
         for moment in moments:
             for (name, stream), outlet in moment.outlets.items():
                 if outlet.kept > most:
                     yield f"{name}: keeps {outlet.kept} buckets of {stream} at {moment.at:.2f} s; at most {most} are allowed"
             for (name, stream), port in moment.ports.items():
-                if port.held > most + port.window + passing:
-                    allowed = f"{most} are allowed, {port.window} for windows, and {passing} that just came"
+                if port.held > most * levels[stream] + port.window + passing:
+                    allowed = (
+                        f"{most * levels[stream]} are allowed, {port.window} for windows, and {passing} that just came"
+                    )
                     yield f"{name}: holds {port.held} buckets of {stream} at {moment.at:.2f} s; at most {allowed}"
         yield None
 
