@@ -82,7 +82,8 @@ class Senders:
 
 
 @contextmanager
-def deployed(folder: Path) -> Iterator[Fleet]:
+def deployed(folder: Path, **how: Any) -> Iterator[Fleet]:
+    """`how` besides, as `prepare` takes it."""
     ports = iter(free_ports(4))
 
     def replicas(query: str) -> str:
@@ -90,7 +91,7 @@ def deployed(folder: Path) -> Iterator[Fleet]:
         return f'<replica_set name="{query}" query="{query}">{nodes}</replica_set>'
 
     text = f"<deploy>{replicas('merge')}{replicas('count')}</deploy>"
-    fleet = Fleet(prepare(folder, watched().check(), text, spark=SPARK_OF_NODES))
+    fleet = Fleet(prepare(folder, watched().check(), text, spark=SPARK_OF_NODES, **how))
     try:
         yield fleet.up(lambda _: None)
     finally:

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from faults.deployment import SITES, Senders, client, closed, deployed, frontier, jvm_of, right_in_the_end, until
+from faults.deployment import ROWS, SITES, Senders, client, closed, deployed, frontier, jvm_of, right_in_the_end, until
 
+from auroral.dpc.settings import Choices
 from auroral.node.fleet.eventlog import events_in
 from auroral.node.fleet.processes import Fleet
 
@@ -182,6 +183,23 @@ def test_a_failure_of_a_minute(tmp_path: Path, spark: Any) -> None:
         assert found["newest"] >= closed_of(fleet, "east") - fleet.deployed.settings.bound - 3
         assert found["tentative_now"] > 30
         fleet.ask("west", "resume")
+        right_in_the_end(fleet, spark, senders)
+
+
+def test_full_buffers_hold_up_who_sends_and_nothing_is_lost(tmp_path: Path, spark: Any) -> None:
+    """D72: while nobody reads, each level keeps 8 s, and then no row is taken in."""
+    with deployed(tmp_path / "live", choices=Choices(keep=8.0)) as fleet:
+        senders = Senders(fleet)
+        until("it begins", lambda: frontier(fleet) > 3)
+        fleet.kill("client")
+        until("sources are full", lambda: all((fleet.status()[site] or {}).get("paused") for site in SITES))
+        held, closed_then = dict(senders.sent), closed(fleet)
+        time.sleep(5)
+        assert closed(fleet) == closed_then
+        taken = sum(senders.sent.values()) - sum(held.values())
+        assert taken <= len(SITES) * ROWS, "but for what was on its way"
+        fleet.up(lambda _: None)
+        until("it goes on", lambda: frontier(fleet) > closed_then + 3)
         right_in_the_end(fleet, spark, senders)
 
 

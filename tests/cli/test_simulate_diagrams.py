@@ -118,6 +118,7 @@ def test_an_xml_diagram_on_the_nodes_of_an_xml_deployment_with_rows_of_a_file_an
 def test_a_function_that_is_not_deterministic_is_found_and_the_replay_repeats_the_options(auroral, monkeypatch):
     """In processes of their own, to which the function cannot be sent."""
     options = ["--diagram", "odd.py", "--stime", "rows=sec:s", "--bucket", "500ms", "--bound", "4s"]
+    options += ["--keep", "2min", "--while-failing", "delay"]
     ended = auroral(
         "simulate", "dpc", "--seeds", "1..2", *options, "--processes", "2", "--schedule", "lines.txt", "--json"
     )
@@ -167,6 +168,8 @@ GRID_ALONE = ["--diagram", "grid.xml"]
         (["--deploy", "deploy.xml"], 2, "--deploy is about a diagram, and there is none\n    next: add --diagram FILE"),
         (["--input", "north=north.csv"], 2, "--input is about a diagram, and there is none"),
         (["--bound", "5s"], 2, "--bound is about a diagram, and there is none"),
+        (["--while-failing", "delay"], 2, "--while-failing is about a diagram, and there is none"),
+        ([*GRID_ALONE, "--keep", "1s"], 1, "at most 1 buckets are kept"),
         ([*GRID_ALONE, "--bound", "3s"], 1, "the bound of 3 s is too short"),
         ([*GRID_ALONE, "--input", "north=far.csv"], 1, "buckets of 1 s\n    allowed: up to 20,000"),
         (["--diagram", "nowhere.xml"], 1, "nowhere.xml cannot be read"),

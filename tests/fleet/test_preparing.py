@@ -9,6 +9,7 @@ import pytest
 
 import auroral
 from auroral.cli import main
+from auroral.dpc.settings import Choices, Policy, WhenFull
 from auroral.model.checking import Checked
 from auroral.node.fleet.deployed import Deployed, DeploymentError
 from auroral.node.fleet.preparing import prepare
@@ -51,6 +52,39 @@ def test_the_folder_keeps_the_file_as_it_was_given(text: str, kept: str, tmp_pat
     assert looked.agreed == made.agreed
     assert looked.nodes == made.nodes == ("fronta", "frontb", "counta")
     assert made.agreed.endpoints["frontb"] == "127.0.0.1:16901"
+
+
+def test_what_is_done_when_something_fails_is_agreed_on(tmp_path: Path) -> None:
+    (tmp_path / "watch.py").write_text(PROGRAM)
+    choices = Choices(Policy.DELAY, Policy.SUSPEND, keep=30.2)
+    made = prepare(tmp_path / "live", watch(), choices=choices)
+    assert Deployed.look(tmp_path / "live", made.checked).agreed.choices == choices
+    found = made.settings
+    assert (found.while_failing, found.while_correcting) == (Policy.DELAY, Policy.SUSPEND)
+    assert (found.most_kept, found.when_full) == (61, WhenFull.BLOCK)
+    usual = prepare(tmp_path / "usual", watch()).settings
+    assert (usual.while_failing, usual.while_correcting, usual.most_kept) == (Policy.PROCESS, Policy.PROCESS, None)
+
+
+def asked(folder: Path, *more: str) -> list[str]:
+    (folder / "watch.py").write_text(PROGRAM)
+    return ["up", "--diagram", str(folder / "watch.py"), "--folder", str(folder / "live"), *more]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "code", "said"),
+    [
+        ("--keep", "1s", 1, "at most 2 buckets are kept, and all that is computed from east reads 4 of it again"),
+        ("--keep", "long", 2, "argument --keep"),
+        ("--while-failing", "wait", 2, "unknown policy 'wait'; allowed are suspend, delay, process, adapt"),
+    ],
+)
+def test_what_cannot_be_done_while_something_fails(
+    option: str, value: str, code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(asked(tmp_path, option, value)) == code
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "live").exists()
 
 
 def test_which_spark_each_node_computes_with(tmp_path: Path) -> None:

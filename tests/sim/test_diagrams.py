@@ -75,6 +75,28 @@ def hosts(diagram: DiagramBuilder, deployment: str) -> tuple[str, ...]:
 
 
 @pytest.mark.slow
+def test_a_user_chooses_what_is_done_while_something_fails():
+    away, rows = "at 5s silence west; at 17s resume west", {"east": ROWS, "west": ROWS}
+    usual, delaying, suspending, full = (
+        under_failures(chain(), rows, away, **choices)
+        for choices in (
+            {},
+            {"while_failing": "delay"},
+            {"while_failing": "suspend", "while_correcting": "suspend"},
+            {"keep": "5s"},
+        )
+    )
+    assert all(found.ok for found in (usual, delaying, suspending, full)), full.violations
+    assert not suspending.tentative
+    # Each is held as long as the bound allows, so that the last of them are stable before.
+    assert 0 < len(delaying.tentative) < len(usual.tentative)
+    # No more than that is kept, so the other source takes nothing in either.
+    assert 0 < len(full.tentative) < len(delaying.tentative)
+    with pytest.raises(DiagramError, match="unknown policy 'wait'"):
+        under_failures(chain(), rows, while_correcting="wait")
+
+
+@pytest.mark.slow
 def test_a_chain_of_three_fragments_gives_in_the_end_what_one_gives():
     one, many = tried(chain(), ""), tried(chain(), f"{AWAY}; at 6s crash sa; at 8s restart sa", CHAIN)
     assert many.violations == ()

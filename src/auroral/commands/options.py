@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from auroral.commands.terminal import WrongUse
+from auroral.dpc.settings import Choices, Policy
 from auroral.edge.pacing import InputSpec, InputSpecError, parse_input_spec
 from auroral.loading import StimeChoice, StimeError, stime_choice
 from auroral.model.diagram import Late
@@ -188,3 +189,35 @@ def _repeated(parser: ArgumentParser, option: str, metavar: str, read: Callable[
     parser.add_argument(
         option, metavar=metavar, action="append", default=[], type=read, help=help_text + "; may be repeated"
     )
+
+
+def add_choices(parser: ArgumentParser) -> None:
+    """What is done where something fails, besides the bound."""
+    parser.add_argument(
+        "--keep",
+        metavar="TIME",
+        type=parse_length,
+        help="how much of a stream is kept at most for those that are behind or away; when that is full, sources take no rows until there is "
+        "room, and new answers stop; left out, as much as is needed",
+    )
+    for option, when in (("--while-failing", "fails"), ("--while-correcting", "is corrected")):
+        parser.add_argument(
+            option,
+            metavar="POLICY",
+            type=_policy,
+            help=f"what is done with new rows while an input {when}: {', '.join(Policy)}; left out, {Policy.PROCESS}",
+        )
+
+
+def chosen(args: Namespace) -> Choices:
+    return Choices(
+        args.while_failing or Policy.PROCESS,
+        args.while_correcting or Policy.PROCESS,
+        None if args.keep is None else args.keep / 1e6,
+    )
+
+
+def _policy(text: str) -> Policy:
+    if text not in list(Policy):
+        raise ArgumentTypeError(f"unknown policy {text!r}; allowed are {', '.join(Policy)}")
+    return Policy(text)

@@ -15,7 +15,16 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from auroral.commands.options import add_bucket, add_functions, add_input, add_json, add_stime, parse_length
+from auroral.commands.options import (
+    add_bucket,
+    add_choices,
+    add_functions,
+    add_input,
+    add_json,
+    add_stime,
+    chosen,
+    parse_length,
+)
 from auroral.commands.terminal import FINE, WRONG_INPUT, WrongUse, columns, say, say_json
 from auroral.commands.trials import Asked, Trials
 from auroral.model.errors import AuroralError
@@ -74,6 +83,7 @@ def configure(parser: ArgumentParser) -> None:
         type=parse_length,
         help="X for --diagram, as 5s; the lowest availability of its outputs if left out, or else ten buckets",
     )
+    add_choices(parser)
     parser.add_argument(
         "--schedule",
         metavar="FILE",
@@ -135,9 +145,22 @@ def run(args: Namespace) -> int:
 def _make(args: Namespace) -> Make:
     """What makes the scenario of a seed."""
     if args.diagram is None:
-        for option in ("deploy", "input", "stime", "functions", "bucket", "bound"):
+        about = (
+            "deploy",
+            "input",
+            "stime",
+            "functions",
+            "bucket",
+            "bound",
+            "keep",
+            "while_failing",
+            "while_correcting",
+        )
+        for option in about:
             if getattr(args, option) not in (None, []):
-                raise WrongUse(f"--{option} is about a diagram, and there is none\n    next: add --diagram FILE")
+                raise WrongUse(
+                    f"--{option.replace('_', '-')} is about a diagram, and there is none\n    next: add --diagram FILE"
+                )
     schedule = None if args.schedule is None else _read(args.schedule)
     if args.diagram is not None:
         return Trials(_asked(args, schedule))
@@ -154,6 +177,7 @@ def _asked(args: Namespace, schedule: str | None = None) -> Asked:
         args.bucket,
         args.bound,
         schedule,
+        chosen(args),
     )
 
 

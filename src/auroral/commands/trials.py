@@ -17,6 +17,7 @@ from auroral.commands.preflight import named
 from auroral.commands.programs import register_functions
 from auroral.commands.randomrows import random_value
 from auroral.commands.terminal import WrongUse, say_problems
+from auroral.dpc.settings import AS_USUAL, Choices
 from auroral.edge.files import read_batches
 from auroral.edge.ledger import Reason
 from auroral.edge.pacing import InputSpec
@@ -55,6 +56,7 @@ class Asked:
     bucket: int | None = None
     bound: int | None = None
     schedule: str | None = None
+    choices: Choices = AS_USUAL
 
     @property
     def words(self) -> list[str]:
@@ -67,8 +69,12 @@ class Asked:
             found += ["--stime", f"{choice.stream}={choice.field}" + (f":{choice.unit}" if choice.unit else "")]
         for file in self.functions:
             found += ["--functions", file]
-        for option, length in (("--bucket", self.bucket), ("--bound", self.bound)):
+        keep = None if self.choices.keep is None else round(self.choices.keep * 1e6)
+        for option, length in (("--bucket", self.bucket), ("--bound", self.bound), ("--keep", keep)):
             found += [] if length is None else [option, spell(length)]
+        for option in ("while_failing", "while_correcting"):
+            if (policy := getattr(self.choices, option)) is not getattr(AS_USUAL, option):
+                found += [f"--{option.replace('_', '-')}", policy]
         return found
 
 
@@ -82,7 +88,8 @@ class Trials:
         checked = check(loaded.diagram).runnable()
         found = [*loaded.warnings, *checked.warnings]
         deployment = None if asked.deploy is None else load_deployment(asked.deploy)
-        self.trial = Trial.of(checked, deployment, bound=None if asked.bound is None else f"{asked.bound}us")
+        bound = None if asked.bound is None else f"{asked.bound}us"
+        self.trial = Trial.of(checked, deployment, bound=bound, choices=asked.choices)
         if deployment is not None:
             found += [*deployment.warnings, *check_deployment(deployment, checked.diagram).warnings]
         inputs = {given.stream: given for given in checked.diagram.inputs}

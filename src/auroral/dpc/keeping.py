@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from auroral.dpc.settings import UNLIMITED, Settings, WhenFull, WrongSettings
+from auroral.dpc.settings import UNLIMITED, Settings, WrongSettings
 from auroral.dpc.sunion import OutputSpec
 
 
@@ -18,9 +18,9 @@ def must_have_room(outputs: Mapping[str, OutputSpec], settings: Settings) -> Non
     if settings.blocked_beyond <= reach[widest]:
         raise WrongSettings(
             f"at most {settings.blocked_beyond} buckets are kept, and all that is computed from {widest} reads {reach[widest]} of it "
-            f"again: with when_full={WhenFull.BLOCK.value!r} nothing would go on, without any failure\n"
-            f"    allowed: more than {reach[widest]}, by as much as is to wait while something fails\n"
-            f"    next: a larger most_kept, or no limit; shorter windows"
+            "again: nothing would go on, without any failure\n"
+            f"    allowed: more than {reach[widest]} buckets of {settings.bucket:g} s, by as much as is to wait while something fails\n"
+            "    next: keep more, or as much as is needed; or shorten the windows"
         )
 
 

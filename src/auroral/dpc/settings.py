@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from math import ceil
 
 from auroral.model.errors import AuroralError
 
@@ -107,3 +108,27 @@ class Settings:
     def oldest(self) -> float:
         """How old a bucket that is sent again counts as: there is time left to find out whether all replicas of an input failed."""
         return self.bound - self.detection if self.bound < float("inf") else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a user may choose besides the bound."""
+
+    while_failing: Policy = Policy.PROCESS
+    while_correcting: Policy = Policy.PROCESS
+    keep: float | None = None
+    """Seconds of a stream that are kept at most for those that are behind or away. Where that is full, nothing is lost: sources take no rows
+    until there is room."""
+
+    def applied(self, settings: Settings) -> Settings:
+        most = None if self.keep is None else ceil(self.keep / settings.bucket)
+        return replace(
+            settings,
+            while_failing=self.while_failing,
+            while_correcting=self.while_correcting,
+            most_kept=most,
+            when_full=WhenFull.BLOCK,
+        )
+
+
+AS_USUAL = Choices()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from auroral.dpc.settings import Settings, WrongSettings
+from auroral.dpc.settings import AS_USUAL, Choices, Policy, Settings, WrongSettings
 from auroral.dpc.values import Content
 from auroral.model.builder import DiagramBuilder, check
 from auroral.model.checking import Checked
@@ -76,6 +76,9 @@ def under_failures(
     replicas: int = 2,
     deployment: Deployment | str | None = None,
     seed: int = 0,
+    while_failing: Policy | str = Policy.PROCESS,
+    while_correcting: Policy | str = Policy.PROCESS,
+    keep: Duration | None = None,
 ) -> Tried:
     """Run the diagram over these rows of its inputs on so many nodes, while failures happen, and check every guarantee.
 
@@ -84,10 +87,15 @@ def under_failures(
 
     With a `deployment`, which may be the text of its file, queries run where it says: hosts are named after its replica sets, or
     after the query of a node that is in none, with a letter behind.
+
+    `while_failing` and `while_correcting` are what is done with new rows then; `keep` is how much of a stream is kept at most for those
+    that are behind: sources take no more where that is full.
     """
     if isinstance(deployment, str):
         deployment = read_deployment(deployment)
-    trial = Trial.of(check(diagram), deployment, bound=bound, replicas=replicas)
+    kept = None if keep is None else microseconds(keep) / 1e6
+    choices = Choices(_policy(while_failing), _policy(while_correcting), kept)
+    trial = Trial.of(check(diagram), deployment, bound=bound, replicas=replicas, choices=choices)
     given = _rows(trial.checked.diagram, rows)
     run = observed(trial.scenario(given, parse(failures, trial.calm.hosts), seed))
     outcome, first = judged(run), trial.first(given)
@@ -116,6 +124,7 @@ class Trial:
         *,
         bound: Duration | None = None,
         replicas: int = 2,
+        choices: Choices = AS_USUAL,
     ) -> Trial:
         checked = checked.runnable()
         if not 1 <= replicas <= MOST_REPLICAS:
@@ -137,7 +146,7 @@ class Trial:
         )
         _hosts_must_differ(calm)
         asked = None if bound is None else microseconds(bound)
-        settings = replace(calm.settings, bound=_bound(checked.diagram, calm, asked))
+        settings = choices.applied(replace(calm.settings, bound=_bound(checked.diagram, calm, asked)))
         return cls(checked, fragments, replace(calm, settings=settings))
 
     @property
@@ -186,6 +195,12 @@ class Trial:
     def dicts(self, stream: str, given: Content) -> tuple[dict[str, Any], ...]:
         names = self.checked.streams[stream].schema.names
         return tuple(dict(zip(names, row.values, strict=True)) for row in given.rows)
+
+
+def _policy(said: Policy | str) -> Policy:
+    if said not in list(Policy):
+        raise DiagramError([unknown_name("policy", said, list(Policy))])
+    return Policy(said)
 
 
 def _hosts_must_differ(scenario: Scenario) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from auroral.commands.diagrams import load_deployment, load_one
 from auroral.commands.fleet.common import add_folder, fleet_of
-from auroral.commands.options import add_json, add_master, parse_length, parse_output, parse_stime
+from auroral.commands.options import add_choices, add_json, add_master, chosen, parse_length, parse_output, parse_stime
 from auroral.commands.terminal import FINE, WrongUse, say, say_json
 from auroral.dpc.assembly import CLIENT
 from auroral.engine.session import DEFAULT_MASTER
@@ -73,6 +73,7 @@ def configure(parser: ArgumentParser) -> None:
         metavar="TIME",
         help="how much later than without failures answers may come, for all outputs; left out, the availability of each",
     )
+    add_choices(parser)
     parser.add_argument(
         "--catalog",
         default="",
@@ -142,7 +143,7 @@ def _known(args: Namespace) -> Fleet:
     """What a deployment is was agreed on when it was new."""
     new = (
         *("deployment", "name", "stime", "input", "output", "stable_only", "serve", "replicas", "bound"),
-        *("catalog", "spark", "tls", "host", "insecure", "master"),
+        *("keep", "while_failing", "while_correcting", "catalog", "spark", "tls", "host", "insecure", "master"),
     )
     given = ["DEPLOY" if one == "deployment" else f"--{one.replace('_', '-')}" for one in new if getattr(args, one)]
     if given:
@@ -185,6 +186,7 @@ def _new(args: Namespace) -> Deployed:
         tls=args.tls,
         host=args.host,
         insecure=args.insecure,
+        choices=chosen(args),
     )
     if Path(args.diagram).suffix.lower() == ".xml":
         keep_text(folder, file_bytes(args.diagram, (".xml",)))

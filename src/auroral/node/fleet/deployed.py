@@ -27,7 +27,7 @@ from typing import Any
 from auroral.dpc.assembly import CATALOG, CLIENT, Assembly
 from auroral.dpc.fragments import Fragments, cut
 from auroral.dpc.layout import Layout
-from auroral.dpc.settings import Settings
+from auroral.dpc.settings import AS_USUAL, Choices, Policy, Settings
 from auroral.edge.durable import make_folder, replace_file
 from auroral.engine.shared import Gateway
 from auroral.model.checking import Checked
@@ -84,6 +84,7 @@ class Agreed:
     """Whether processes prove to one another who they are, and nobody else can read what they say."""
     host: str | None = None
     """Where the machine with the sources and the client is reached by the others, if there are any."""
+    choices: Choices = AS_USUAL
     format: int = FORMAT
 
 
@@ -168,7 +169,8 @@ class Deployed:
     @property
     def settings(self) -> Settings:
         bucket = self.checked.diagram.bucket / 1e6
-        return Settings(bucket=bucket, bound=min(self.agreed.bounds.values()), ping_every=self.agreed.ping_every)
+        times = Settings(bucket=bucket, bound=min(self.agreed.bounds.values()), ping_every=self.agreed.ping_every)
+        return self.agreed.choices.applied(times)
 
     @property
     def assembly(self) -> Assembly:
@@ -224,7 +226,9 @@ def agreed_in(folder: Path) -> Agreed:
         stored: dict[str, Any] = json.loads((folder / "deployment.json").read_text())
         if stored.get("format") != FORMAT:
             raise ValueError(f"format {stored.get('format')}, not {FORMAT}")
-        return Agreed(**{**stored, "added": tuple(stored["added"])})
+        chosen: dict[str, Any] = stored.get("choices", {})
+        policies = {name: Policy(said) for name, said in chosen.items() if name.startswith("while_")}
+        return Agreed(**{**stored, "added": tuple(stored["added"]), "choices": Choices(**{**chosen, **policies})})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DeploymentError(
             f"{folder} has no deployment: {error}\n    allowed: a folder that `auroral up` made\n"

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from auroral.dpc.assembly import CATALOG, CLIENT
+from auroral.dpc.assembly import CATALOG, CLIENT, Assembly
 from auroral.dpc.fragments import Fragments, cut
-from auroral.dpc.settings import Settings
+from auroral.dpc.settings import AS_USUAL, Choices, Settings
 from auroral.edge.deliverysinks import Place, check_table, place_of
 from auroral.edge.intake import Intake, Way, parse_intake
 from auroral.model.checking import Checked
@@ -47,6 +47,7 @@ def prepare(
     tls: bool = False,
     insecure: bool = False,
     host: str | None = None,
+    choices: Choices = AS_USUAL,
 ) -> Deployed:
     """`deployment` is the text of its file, XML or YAML; without one, all queries run on so many nodes of this machine. `inputs` say how rows come in
     (see `edge.intake`); an input that is not named takes lines of JSON at a free port. `outputs` say of streams where else their rows go,
@@ -76,6 +77,7 @@ def prepare(
     intakes = _intakes(checked, fragments, inputs or {})
     sinks = _sinks(checked, outputs)
     bounds = _bounds(checked, fragments, bound)
+    _can_be_chosen(checked, fragments, bounds, choices)
     _catalog_must_be(catalog)
     # The client is told by the catalog whom to read from.
     places = [*fragments.sources, CLIENT, *(() if fragments.endpoints else _nodes(fragments))]
@@ -103,6 +105,7 @@ def prepare(
         sparks=_sparks(fragments, {} if asked is None else asked.sparks, spark),
         tls=tls,
         host=host,
+        choices=choices,
     )
     # With outputs of its own only: what the client is given stable.
     with RunFolder.claim(folder, checked, given, {}, flush=False) as made:
@@ -272,6 +275,14 @@ def _bounds(checked: Checked, fragments: Fragments, asked: float | None) -> dict
             f"    allowed: at least {least:g} s\n    next: a larger bound or availability, or shorter buckets"
         )
     return bounds
+
+
+def _can_be_chosen(checked: Checked, fragments: Fragments, bounds: Mapping[str, float], choices: Choices) -> None:
+    """WrongSettings where a replica would refuse them."""
+    times = Settings(bucket=checked.diagram.bucket / 1e6, bound=min(bounds.values()), ping_every=_ping_every(checked))
+    made = Assembly(fragments, choices.applied(times), bounds)
+    for core in (core for replicas in made.layout.members.values() for core in replicas):
+        made.replica(core, made.layout, recovering=False)
 
 
 def _catalog_must_be(address: str) -> None:
