@@ -109,6 +109,11 @@ def until(found: Callable[[], Any], within: float = 180.0) -> Any:
     return what
 
 
+def client(fleet: Fleet) -> dict[str, Any]:
+    found: dict[str, Any] = fleet.ask("client", "status")
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Arrival:
     end: float
