@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -19,8 +20,8 @@ from auroral.dpc.values import Confirm, Content, Gap, Stable, Subscribe, Tentati
 SETTINGS = Settings(bucket=0.5, bound=5)
 
 
-def port() -> Port:
-    found = Port("s", ("a", "b"), SETTINGS, ("x",))
+def port(settings: Settings = SETTINGS) -> Port:
+    found = Port("s", ("a", "b"), settings, ("x",))
     list(found.switch({"a": Offer(State.STABLE), "b": Offer(State.STABLE)}, 1.0))
     return found
 
@@ -410,3 +411,11 @@ def test_it_does_where_it_reads_otherwise(monkeypatch, field, value):
     found.numbers["b"] = 2
     setattr(found, field, value)
     assert looks_for_another(monkeypatch, found)
+
+
+def test_guesses_beyond_what_may_be_kept_are_asked_for_again_when_they_are_confirmed():
+    found = port(replace(SETTINGS, most_kept=2))
+    for bucket in range(3):
+        all_of(found.take_tentative("a", tentative(bucket, 10 + bucket), 1.0))
+    assert list(found.tentative) == [1, 2]
+    assert all_of(found.take_confirm("a", Confirm("s", 1, 0, (10,)), 1.1)) == [Send("a", Want("s", 1, 0))]

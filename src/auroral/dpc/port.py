@@ -259,6 +259,9 @@ class Port:
         else:
             self.opened_at = now
         self.tentative[bucket] = Held(producer, message.number, message.content, message.closed, message.coverage)
+        if self.settings.most_kept is not None and len(self.tentative) > self.settings.most_kept:
+            # Who confirms it is asked for it (D54).
+            del self.tentative[min(self.tentative)]
 
     def take_confirm(self, producer: str, message: Confirm, now: float) -> Iterator[Effect]:
         """D64: nothing is sent again where nothing changed; who holds another version asks for the bucket."""

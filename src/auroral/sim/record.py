@@ -73,7 +73,9 @@ class Port(NamedTuple):
     """The first that may be asked of the producers, for itself or who reads from it."""
     producers: tuple[str, ...]
     held: int
-    """Buckets from the first needed one on, in any version; those before are forgotten with the next heartbeat."""
+    """Stable buckets from the first needed one on; those before are forgotten with the next heartbeat."""
+    guessed: int
+    """Tentative ones."""
     window: int
     """Those of them that are read for the next bucket of its outputs besides the newest."""
 
@@ -412,19 +414,21 @@ def _add(moment: Moment, name: str, core: object) -> None:
             if not port.resuming:
                 lowest = min(port.stable, default=port.frontier)
                 window = max(union.spec.reads[stream] for _, union in using) - 1
+                held, guessed = _held(port, needed), len(port.tentative)
                 moment.ports[name, stream] = Port(
-                    port.frontier, lowest, needed, wanted, port.producers, _held(port, needed), window
+                    port.frontier, lowest, needed, wanted, port.producers, held, guessed, window
                 )
     elif isinstance(core, Client):
         for stream, port in core.ports.items():
             lowest = min(port.stable, default=port.frontier)
+            held, guessed = _held(port, port.frontier), len(port.tentative)
             moment.ports[CLIENT, stream] = Port(
-                port.frontier, lowest, port.frontier, port.frontier, port.producers, _held(port, port.frontier), 0
+                port.frontier, lowest, port.frontier, port.frontier, port.producers, held, guessed, 0
             )
 
 
 def _held(port: dpc_port.Port, needed: int) -> int:
-    return sum(bucket >= needed for bucket in port.stable.keys() | port.tentative.keys())
+    return sum(bucket >= needed for bucket in port.stable)
 
 
 def _outlet(outlet: dpc.Outlet) -> Outlet:

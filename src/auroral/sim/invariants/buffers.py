@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import ceil
 
-from auroral.dpc.settings import WhenFull
 from auroral.sim.invariants.going import Apart, AsItGoes, Judging, News
-from auroral.sim.oracle import Oracle
+from auroral.sim.invariants.replicas import lag
 from auroral.sim.record import Moment, Run
 from auroral.sim.scenario import CLIENT
 
@@ -30,24 +28,22 @@ def what_is_asked_for_is_kept(run: Run) -> Judging:
 
 @AsItGoes
 def buffers_are_bounded(run: Run) -> Judging:
-    """D71, D72: where there is a limit, no output keeps more than that, and no input more than that besides the windows on it, and what
-    comes while all that it has is computed. Where full buffers block, what is guessed comes on top: as much as is kept on each level
-    before it."""
-    settings, oracle = run.scenario.settings, Oracle(run.scenario)
-    moments, most = News(run.moments), settings.most_kept
-    levels = {s: 1 + oracle.depth(s) * (settings.when_full is WhenFull.BLOCK) for s in run.scenario.streams}
-    passing = 1 + ceil(2 * run.scenario.job / settings.bucket)
+    """D71, D72: where there is a limit, no output keeps more than that, and no input holds more tentative buckets than that, nor more stable
+    ones besides the windows on it, for longer than it takes to compute them."""
+    apart, most = Apart(run.moments, lag(run.scenario)), run.scenario.settings.most_kept
     while most is not None:
-        for moment in moments:
+        for before, moment in apart:
             for (name, stream), outlet in moment.outlets.items():
                 if outlet.kept > most:
                     yield f"{name}: keeps {outlet.kept} buckets of {stream} at {moment.at:.2f} s; at most {most} are allowed"
-            for (name, stream), port in moment.ports.items():
-                if port.held > most * levels[stream] + port.window + passing:
-                    allowed = (
-                        f"{most * levels[stream]} are allowed, {port.window} for windows, and {passing} that just came"
+            for key, port in moment.ports.items():
+                then = before.ports.get(key)
+                too_many = then is not None and min(then.held - then.window, port.held - port.window) > most
+                if too_many or port.guessed > most:
+                    yield (
+                        f"{key[0]}: holds {port.held} stable and {port.guessed} tentative buckets of {key[1]} at {moment.at:.2f} s; "
+                        f"at most {most} are allowed of each, and {port.window} for windows"
                     )
-                    yield f"{name}: holds {port.held} buckets of {stream} at {moment.at:.2f} s; at most {allowed}"
         yield None
 
 
