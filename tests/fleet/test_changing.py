@@ -23,6 +23,14 @@ DIAGRAM = """<borealis>
   </query>
   <output stream="sums"/>
 </borealis>"""
+REBUILT = """<borealis>
+  <disconnect box="high"/>
+  <query name="merge">
+    <box name="some" type="filter"><in stream="all"/><out stream="a few"/><parameter name="expression.0" value="n &lt; 5"/></box>
+    <box name="last" type="filter"><in stream="all"/><out stream="sums"/><parameter name="expression.0" value="n &gt; 3"/></box>
+  </query>
+  <connect box="last" stream="a few"/>
+</borealis>"""
 MODIFY = '<borealis><modify box="high"><parameter name="expression.0" value="{high}"/></modify></borealis>'
 
 
@@ -43,7 +51,9 @@ def test_the_boxes_of_a_query_are_changed(folder: Path, spark: Any, capsys: pyte
         until(lambda: frontier(fleet_in(folder)) > 2)
         # What cannot be is said, and changes nothing.
         for text, said in (
-            ('<borealis><delete box="high"/></borealis>', "<delete> cannot be done to a diagram that runs"),
+            ('<borealis><delete box="high"/></borealis>', "<delete> needs the attribute 'query'"),
+            ('<borealis><delete query="merge"/></borealis>', "live:8, output 'sums': unknown stream 'sums'"),
+            ('<borealis><disconnect box="high"/><move box="low" node="nc"/></borealis>', "unknown box 'low'"),
             ('<borealis><modify box="hihg"><parameter name="a" value="b"/></modify></borealis>', "did you mean 'high'"),
             (MODIFY.format(high="nn &gt; 2"), "nn"),
             (DIAGRAM.format(high="n &gt; 2").replace("west", "south"), "other inputs"),
@@ -60,7 +70,7 @@ def test_the_boxes_of_a_query_are_changed(folder: Path, spark: Any, capsys: pyte
         goes_on(fleet_in(folder), 3)
         # A replica is away, so that it is not decided before it is back; the catalog is killed meanwhile.
         fleet_in(folder).kill("nb")
-        update.write_text(MODIFY.format(high="n = 4"))
+        update.write_text(REBUILT)
         assert main(["change", str(update), "--no-wait", *where]) == 0
         assert main(["change", str(update), *where]) == 1
         assert "n is being changed already" in capsys.readouterr().err

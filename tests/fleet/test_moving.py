@@ -46,8 +46,12 @@ def test_a_query_moves_to_new_nodes(folder: Path, spark: Any, capsys: pytest.Cap
         # All who moved live on what the others give: the one that stayed is killed.
         fleet_in(folder).kill("nb")
         goes_on(fleet_in(folder))
-        # It does not come back: the only one that does not run is the one that is left.
-        assert main(["move", "n", "na", *where]) == 0
+        # It does not come back: the only one that does not run is the one that is left. By an update file this time.
+        update = folder.parent / "update.xml"
+        for moves, said in (("box", "unknown box 'n'"), ("query", "")):
+            update.write_text(f'<borealis><move {moves}="n" node="na"/></borealis>')
+            assert main(["change", str(update), *where]) == (1 if said else 0)
+            assert said in capsys.readouterr().err
         assert members(folder) == ["n@nc", "n@na"]
         goes_on(fleet_in(folder))
         assert main(["catalog", *where]) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
@@ -10,13 +11,15 @@ from pathlib import Path
 
 from auroral.commands.diagrams import load_one
 from auroral.commands.fleet.common import add_folder, fleet_of
-from auroral.commands.terminal import FINE, WRONG_INPUT, WrongUse, say
+from auroral.commands.fleet.move import moved
+from auroral.commands.terminal import FINE, WRONG_INPUT, WrongUse, say, say_problems
 from auroral.dpc.assembly import CATALOG
 from auroral.loading import file_bytes
-from auroral.model.checking import Checked, check
+from auroral.model.checking import check
 from auroral.model.diagram import Diagram
+from auroral.model.errors import unknown_name
 from auroral.model.xml import read_diagram
-from auroral.model.xml.update import is_update, read_update
+from auroral.model.xml.update import Move, is_update, read_update
 from auroral.node.fleet.changing import change, decided, under_way
 from auroral.node.fleet.deployed import DeploymentError
 from auroral.node.fleet.processes import Fleet
@@ -36,7 +39,8 @@ def configure(parser: ArgumentParser) -> None:
         "file",
         metavar="FILE",
         nargs="?",
-        help="XML with <modify> elements, or the whole diagram as it is to be, as XML or Python",
+        help="XML with <modify>, <connect>, <disconnect>, <delete>, <move> and boxes that come, or the whole diagram as it is to be, as XML or "
+        "Python",
     )
     parser.add_argument("--name", metavar="NAME", help="of the diagram, where the file has several")
     parser.add_argument(
@@ -54,23 +58,43 @@ def run(args: Namespace) -> int:
         fleet.ask(CATALOG, "give up", query=args.give_up, what="change")
         say(f"the change of {args.give_up} is given up")
         return FINE
+    text = file_bytes(args.file, (".xml",)) if Path(args.file).suffix.lower() == ".xml" else None
+    if text is not None and is_update(text, args.file):
+        return _update(fleet, text, args)
+    diagram = load_one(args.file, (), args.name, "--name {name}").diagram
+    return _changed(fleet, diagram, None if text is None else Text(text), args.no_wait)
+
+
+def _update(fleet: Fleet, text: bytes, args: Namespace) -> int:
+    update = read_update(text, args.file)
+    say_problems("warning", update.warnings, sys.stderr)
+    # Whatever of it cannot be is said before anything is changed.
+    queries = [_query(fleet, one, args.file) for one in update.moves]
+    code = FINE
+    if update.edits:
+        code = _changed(fleet, _updated(fleet, text, args.file), Text(text, update=True), args.no_wait)
+    for query, one in zip(queries, update.moves, strict=True):
+        code = max(code, moved(fleet, query, one.node, one.leaves, args.no_wait))
+    return code
+
+
+def _query(fleet: Fleet, one: Move, file: str) -> str:
+    """That moves, by what the deployment calls it."""
+    fragments = fleet.deployed.fragments.all
+    having = {box.name: fragment.name for fragment in fragments for box in fragment.checked.diagram.boxes}
+    kind, name = ("query", one.query) if one.box is None else ("box", one.box)
+    known = {fragment.name: fragment.name for fragment in fragments} if one.box is None else having
+    if name not in known:
+        raise DeploymentError(f"{file}: {unknown_name(kind, name or '', sorted(known))}")
+    return known[name]
+
+
+def _changed(fleet: Fleet, diagram: Diagram, text: Text | None, no_wait: bool) -> int:
     with fleet.alone():
-        versions = change(fleet, *_wanted(fleet, args))
+        versions = change(fleet, check(_stamped(fleet, diagram)), text)
     if not versions:
         say("nothing differs from what runs")
-    return max([_told(fleet, query, version, args.no_wait) for query, version in versions.items()], default=FINE)
-
-
-def _wanted(fleet: Fleet, args: Namespace) -> tuple[Checked, Text | None]:
-    if Path(args.file).suffix.lower() != ".xml":
-        return check(_stamped(fleet, load_one(args.file, (), args.name, "--name {name}").diagram)), None
-    text = file_bytes(args.file, (".xml",))
-    update = is_update(text, args.file)
-    if update:
-        diagram = _updated(fleet, text, args.file)
-    else:
-        diagram = load_one(args.file, (), args.name, "--name {name}").diagram
-    return check(_stamped(fleet, diagram)), Text(text, update)
+    return max([_told(fleet, query, version, no_wait) for query, version in versions.items()], default=FINE)
 
 
 def _stamped(fleet: Fleet, diagram: Diagram) -> Diagram:
@@ -85,12 +109,13 @@ def _updated(fleet: Fleet, text: bytes, file: str) -> Diagram:
     running = texts(fleet.deployed)
     if running is None:
         raise DeploymentError(
-            f"{file} modifies boxes of an XML diagram, and what runs is from a Python program\n"
+            f"{file} changes boxes of an XML diagram, and what runs is from a Python program\n"
             "    allowed: the whole diagram as it is to be\n    next: auroral change DIAGRAM.py"
         )
     whole, earlier = running
-    changes = [element for one in (*earlier, text) for element in read_update(one, file)]
-    return read_diagram(whole, file, name=fleet.deployed.checked.diagram.name, changes=changes).diagram
+    changes = [edit for one in (*earlier, text) for edit in read_update(one, file).edits]
+    name = fleet.deployed.checked.diagram.name
+    return read_diagram(whole, f"the diagram of {fleet.deployed.folder}", name=name, changes=changes).diagram
 
 
 def _told(fleet: Fleet, query: str, version: int, no_wait: bool) -> int:

@@ -10,6 +10,7 @@ from auroral.commands.fleet.common import add_folder, fleet_of
 from auroral.commands.terminal import FINE, WRONG_INPUT, WrongUse, say
 from auroral.dpc.assembly import CATALOG
 from auroral.node.fleet.moving import catalog_of, move, under_way
+from auroral.node.fleet.processes import Fleet
 
 NAME = "move"
 SUMMARY = "move a replica of a query to another node, or to a new one, while the deployment runs"
@@ -42,21 +43,25 @@ def run(args: Namespace) -> int:
         fleet.ask(CATALOG, "give up", query=args.query, what="move")
         say(f"the move of {args.query} is given up; auroral status shows who runs what")
         return FINE
+    return moved(fleet, args.query, args.node, args.leaves, args.no_wait)
+
+
+def moved(fleet: Fleet, query: str, node: str, leaves: str | None, no_wait: bool) -> int:
+    """Tell what becomes of it, and give the exit code."""
     with fleet.alone():
-        fleet = move(fleet, args.query, args.node, args.leaves, lambda text: say(f"{text} ...", sys.stderr))
+        fleet = move(fleet, query, node, leaves, lambda text: say(f"{text} ...", sys.stderr))
+    if no_wait:
+        say(f"{query} is on its way to {node}")
+        return FINE
     told = None
-    while not args.no_wait and (waits := under_way(fleet, args.query, args.node)) is not None:
+    while (waits := under_way(fleet, query, node)) is not None:
         if waits != told:
             say(f"moving: {waits} ...", sys.stderr)
             told = waits
         time.sleep(_EVERY)
-    members = catalog_of(fleet)["members"][args.query]
-    if not args.no_wait and f"{args.query}@{args.node}" not in members:
-        say(f"the move was given up: {args.query} runs on {', '.join(members)}", sys.stderr)
+    members = catalog_of(fleet)["members"][query]
+    if f"{query}@{node}" not in members:
+        say(f"the move was given up: {query} runs on {', '.join(members)}", sys.stderr)
         return WRONG_INPUT
-    say(
-        f"{args.query} runs on {', '.join(members)}"
-        if not args.no_wait
-        else f"{args.query} is on its way to {args.node}"
-    )
+    say(f"{query} runs on {', '.join(members)}")
     return FINE

@@ -27,6 +27,7 @@ from auroral.model.xml.queries import UNREADABLE, Queries, written_parameters
 from auroral.model.xml.queues import queue_options
 from auroral.model.xml.read import Element, expect_root, read_xml
 from auroral.model.xml.schemas import Schemas
+from auroral.model.xml.update import make_changes
 from auroral.model.xml.vocabulary import DIAGRAM, check_words
 
 MILLISECOND = 1_000
@@ -48,15 +49,15 @@ def read_diagram(
     stamps: Mapping[str, Stamp] | None = None,
     changes: Iterable[Element] = (),
 ) -> Loaded:
-    """Read a `<borealis>` file. `stamps` says, by stream, where inputs take their stime from; else windows. `changes` are elements that are
-    taken as if they stood at its end.
+    """Read a `<borealis>` file. `stamps` says, by stream, where inputs take their stime from; else windows. `changes` are edits of update
+    files, which are made before it is looked at.
 
     Raises one DiagramError with all problems of the file, those of the diagram in it included.
     """
     root = read_xml(text, file)
     expect_root(root, "borealis", file)
-    root.children.extend(changes)
     notes = Notes(file)
+    make_changes(root, changes, notes)
     check_words(root, DIAGRAM, notes)
     diagram = _Reading(root, notes).diagram(name or (PurePath(file).stem if file else "") or "diagram")
     given = {

@@ -36,7 +36,7 @@ class Notes:
         self.warnings: list[Problem] = []
 
     def place(self, element: Element) -> Place:
-        return Place(self.file, element.line, element.label)
+        return Place(element.file or self.file, element.line, element.label)
 
     def error(self, element: Element, what: str, allowed: str, next_step: str) -> None:
         self.add(Problem(what, self.place(element), allowed, next_step))

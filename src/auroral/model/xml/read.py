@@ -37,6 +37,8 @@ class Element:
     line: int
     within: str = ""
     children: list[Element] = field(default_factory=list)
+    file: str | None = None
+    """Where it is not that of the whole tree."""
 
     def all(self, tag: str) -> Iterator[Element]:
         return (child for child in self.children if child.tag == tag)
@@ -102,9 +104,7 @@ def expect_root(root: Element, wanted: str, file: str | None) -> None:
             f"<{root.tag}> changes a running diagram; such a file cannot be loaded by itself",
             place,
             allowed,
-            "write the change into the diagram's own file, where <modify> may stand; auroral change takes it to a deployment"
-            if root.tag == "modify"
-            else "write the change into the diagram's own file",
+            "auroral change takes it to a deployment; or write the change into the diagram's own file",
         )
     else:
         suggestion = unknown_name("root element", root.tag[:60], ("borealis", "deploy"), place)

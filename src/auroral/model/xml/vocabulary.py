@@ -83,6 +83,14 @@ DEPLOYMENT = {
     "move": Tag(("node",), ("box", "table"), one_of=("box", "table")),
 }
 
+_UPDATES = ("modify", "connect", "disconnect", "delete", "move", "query", "box", "table", "schema", "type")
+UPDATE = DIAGRAM | {
+    "borealis": Tag((), _QUEUE, _UPDATES),
+    "connect": Tag(("box", "stream"), ("port",)),
+    "disconnect": Tag(("box",)),
+    "move": Tag(("node",), ("box", "query", "from"), one_of=("box", "query")),
+}
+
 
 def check_words(root: Element, words: dict[str, Tag], notes: Notes) -> None:
     """Note missing attributes as errors; unknown attributes and elements, which are ignored, as warnings."""
