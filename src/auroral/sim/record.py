@@ -94,7 +94,7 @@ class Moment:
     mute: frozenset[str]
     """Replicas that came back and may still be silent."""
     free: dict[str, float]
-    """Since when each replica has not been held up by what it promised."""
+    """Since when each replica has not been held up by what it promised, or by full buffers."""
     outlets: dict[tuple[str, str], Outlet]
     ports: dict[tuple[str, str], Port]
     waiting: frozenset[str]
@@ -384,12 +384,12 @@ def _corrects(core: Replica) -> bool:
 
 
 def _held_up(core: Replica) -> bool:
-    """Whether it could make something stable if it had not promised to wait."""
-    limit = core.versions.plan.limit
-    return any(
-        union.outlet.frontier >= limit and min(port.frontier for port in union.ports.values()) > limit
-        for union in core.unions.values()
-    )
+    """Whether it could make something stable if it had not promised to wait, or had room for it (D72)."""
+    for union in core.unions.values():
+        limit = min(core.versions.plan.limit, union.outlet.room)
+        if union.outlet.frontier >= limit and min(port.frontier for port in union.ports.values()) > limit:
+            return True
+    return False
 
 
 def _frontier(core: object, stream: str) -> int:
