@@ -18,6 +18,7 @@ from typing import Any
 import auroral as au
 from auroral.client import connect
 from auroral.client.events import Gap, Tentative
+from auroral.dpc.settings import AS_USUAL, Choices
 from auroral.model.builder import DiagramBuilder
 from auroral.model.deployment import LOCAL_HOST, endpoint
 from auroral.node.fleet.preparing import prepare
@@ -41,7 +42,7 @@ def diagram(bucket: str, bound: str, chain: bool) -> DiagramBuilder:
 
 
 @contextmanager
-def running(d: DiagramBuilder, chain: bool, replicas: int = 2) -> Iterator[Fleet]:
+def running(d: DiagramBuilder, chain: bool, replicas: int = 2, choices: Choices = AS_USUAL) -> Iterator[Fleet]:
     queries = ("merge", "count") if chain else ("merge",)
     ports = iter(free_ports(replicas * len(queries)))
 
@@ -51,7 +52,7 @@ def running(d: DiagramBuilder, chain: bool, replicas: int = 2) -> Iterator[Fleet
 
     with tempfile.TemporaryDirectory(prefix="auroral-bench-") as folder:
         text = f"<deploy>{''.join(map(placed, queries))}</deploy>"
-        fleet = Fleet(prepare(Path(folder) / "live", d.check(), text))
+        fleet = Fleet(prepare(Path(folder) / "live", d.check(), text, choices=choices))
         try:
             yield fleet.up(lambda _: None)
         finally:

@@ -1,6 +1,6 @@
 """The highest rate that two queries with two replicas each hold, on this machine: X = 5 s, buckets of 1 s, one Spark for all.
 
-Once results come no faster than before, the rate is raised by half every 40 s, until new results are later than X, tentative or behind; the
+Once results come no faster than before, the rate is raised by half every 30 s, until new results are later than X, tentative or behind; the
 highest rate that held is then held for five minutes, and one above it is tried for one: what happens, and whether anything is lost.
 """
 
@@ -11,19 +11,22 @@ from contextlib import closing
 from typing import Any
 
 from auroral.app import verify
+from auroral.dpc.settings import Choices
 from auroral.node.fleet.processes import Fleet
 from bench.deployments import SITES, Deliveries, Senders, client, diagram, running, until
 
-FIRST, MOST, GROWTH = 1_000, 100_000, 1.5
+FIRST, MOST, GROWTH = 3_000, 100_000, 1.5
 """Rows a second at each of the three sites."""
-TRIAL, LONG, ABOVE = 40.0, 300.0, 60.0
+TRIAL, LONG, ABOVE = 30.0, 300.0, 60.0
 BOUND = 5.0
+KEEP = 60.0
+"""Seconds of a stream that are kept for who is behind: then senders are held up."""
 BEHIND = 3.0
 """Seconds by which stable results may be behind the sources at the end, and a sender behind its rate."""
 
 
 def measure() -> dict[str, Any]:
-    with running(diagram("1s", f"{BOUND:g}s", True), True) as fleet:
+    with running(diagram("1s", f"{BOUND:g}s", True), True, choices=Choices(keep=KEEP)) as fleet:
         with closing(Deliveries(fleet)) as given:
             with closing(Senders(fleet, FIRST)):
                 given.warm()
@@ -65,7 +68,7 @@ def _tried(fleet: Fleet, given: Deliveries, rate: int, seconds: float) -> dict[s
     latencies = sorted(one.latency for one in new) or [seconds]
     usual, latest = latencies[len(latencies) // 2], latencies[-1]
     tentative = sum(one.tentative for one in new)
-    return {
+    found = {
         "rate": rate,
         "usual": usual,
         "latest": latest,
@@ -75,6 +78,8 @@ def _tried(fleet: Fleet, given: Deliveries, rate: int, seconds: float) -> dict[s
         "held": latest < BOUND and tentative == 0 and behind <= BEHIND and held_up < BEHIND,
         "settled": time.monotonic() - ended,
     }
+    print("  " + _words(found), flush=True)
+    return found
 
 
 def _closed(fleet: Fleet) -> int:

@@ -101,7 +101,7 @@ def measure() -> dict[str, Any]:
     found["Auroral"] = _ours()
     table = [
         f"{name}: results of the healthy site at most {one['delay']:.1f} s after their window; {one['lost']} of {one['sent']} rows of the "
-        f"other lost for ever; {one['tentative']} results tentative, all replaced since"
+        f"other lost for ever; {one['tentative']} results tentative first, of which {one['uncorrected']} are not final by now"
         for name, one in found.items()
     ]
     if can_draw():

@@ -10,8 +10,9 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +32,13 @@ SPARK_OF_NODES = "shared"
 """What nodes compute with."""
 
 
-def watched() -> DiagramBuilder:
-    """Three sites, merged on one replica set, counted on another."""
+def watched(stamped: bool = False) -> DiagramBuilder:
+    """Three sites, merged on one replica set, counted on another. `stamped`: rows carry the time of their site's clock."""
     d = auroral.diagram("watched", bucket="1s")
-    east, west, north = (d.input(name, "host string, n int") for name in SITES)
+    if stamped:
+        east, west, north = (d.input(name, "ts timestamp, host string, n int", stime="ts") for name in SITES)
+    else:
+        east, west, north = (d.input(name, "host string, n int") for name in SITES)
     with d.query("merge"):
         high = east.union("all", west, north).filter("high", "n > 2")
     with d.query("count"):
@@ -46,8 +50,9 @@ def watched() -> DiagramBuilder:
 class Senders:
     """Rows to all sites. One whose source is away goes on with the first row that was not logged when it is back."""
 
-    def __init__(self, fleet: Fleet):
-        self.fleet, self.stop = fleet, threading.Event()
+    def __init__(self, fleet: Fleet, clocks: Mapping[str, float] | None = None):
+        """`clocks`: by how many seconds each site's clock is ahead, where rows carry its time."""
+        self.fleet, self.clocks, self.stop = fleet, clocks, threading.Event()
         self.sent = dict.fromkeys(SITES, 0)
         self._threads = [threading.Thread(target=self._send, args=(name,), daemon=True) for name in SITES]
         for thread in self._threads:
@@ -74,24 +79,32 @@ class Senders:
         logged = self.sent[name] = int(json.loads(answers.readline())["rows"])
         while not self.stop.wait(EVERY):
             numbers = [random.Random(f"{name} {logged + i}").randrange(10) for i in range(ROWS)]
-            connection.sendall(b"".join(json.dumps({"host": f"h{n % 4}", "n": n}).encode() + b"\n" for n in numbers))
+            rows: list[dict[str, Any]] = [{"host": f"h{n % 4}", "n": n} for n in numbers]
+            if self.clocks is not None:
+                shows = datetime.fromtimestamp(time.time() + self.clocks[name], UTC).isoformat()
+                rows = [{"ts": shows, **row} for row in rows]
+            connection.sendall(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
             wanted = logged + ROWS
             while logged < wanted:
                 logged = int(json.loads(answers.readline())["rows"])
             self.sent[name] = logged
 
 
-@contextmanager
-def deployed(folder: Path, **how: Any) -> Iterator[Fleet]:
-    """`how` besides, as `prepare` takes it."""
-    ports = iter(free_ports(4))
+def placed(ports: Iterable[int]) -> str:
+    """Two replicas of each query."""
+    free = iter(ports)
 
     def replicas(query: str) -> str:
-        nodes = "".join(f'<node endpoint="127.0.0.1:{next(ports)}"/>' for _ in range(2))
+        nodes = "".join(f'<node endpoint="127.0.0.1:{next(free)}"/>' for _ in range(2))
         return f'<replica_set name="{query}" query="{query}">{nodes}</replica_set>'
 
-    text = f"<deploy>{replicas('merge')}{replicas('count')}</deploy>"
-    fleet = Fleet(prepare(folder, watched().check(), text, spark=SPARK_OF_NODES, **how))
+    return f"<deploy>{replicas('merge')}{replicas('count')}</deploy>"
+
+
+@contextmanager
+def deployed(folder: Path, stamped: bool = False, **how: Any) -> Iterator[Fleet]:
+    """`how` besides, as `prepare` takes it."""
+    fleet = Fleet(prepare(folder, watched(stamped).check(), placed(free_ports(4)), spark=SPARK_OF_NODES, **how))
     try:
         yield fleet.up(lambda _: None)
     finally:
@@ -120,6 +133,10 @@ def frontier(fleet: Fleet) -> int:
 def closed(fleet: Fleet) -> int:
     status = fleet.status()
     return min((status[name] or {}).get("closed", 0) for name in SITES)
+
+
+def closed_of(fleet: Fleet, site: str) -> int:
+    return int((fleet.status()[site] or {})["closed"])
 
 
 def right_in_the_end(fleet: Fleet, spark: Any, senders: Senders) -> None:

@@ -18,7 +18,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from faults.deployment import ROWS, SITES, Senders, client, closed, deployed, frontier, jvm_of, right_in_the_end, until
+from faults.deployment import (
+    ROWS,
+    SITES,
+    Senders,
+    client,
+    closed,
+    closed_of,
+    deployed,
+    frontier,
+    jvm_of,
+    right_in_the_end,
+    until,
+)
 
 from auroral.dpc.settings import Choices
 from auroral.node.fleet.eventlog import events_in
@@ -203,8 +215,21 @@ def test_full_buffers_hold_up_who_sends_and_nothing_is_lost(tmp_path: Path, spar
         right_in_the_end(fleet, spark, senders)
 
 
-def closed_of(fleet: Fleet, site: str) -> int:
-    return int((fleet.status()[site] or {})["closed"])
+def test_a_site_whose_clock_is_behind(tmp_path: Path, spark: Any) -> None:
+    """By more than a failure would be: what all inputs usually wait for is learned, so that nothing is tentative on its account; and a
+    failure of another site is gone through as ever."""
+    with deployed(tmp_path / "live", stamped=True) as fleet:
+        senders = Senders(fleet, {"east": 0.0, "west": -4.0, "north": 0.5})
+        until("it begins", lambda: frontier(fleet) > 15)
+        time.sleep(15)
+        before = client(fleet)["counts"]["tentative"]
+        time.sleep(10)
+        assert client(fleet)["counts"]["tentative"] == before
+        assert [event for event in events_in(fleet.deployed.folder) if event["event"] == "inputs far apart"]
+        fleet.ask("east", "pause")
+        until("answers go on", lambda: client(fleet)["counts"]["tentative"] > before + 3)
+        fleet.ask("east", "resume")
+        right_in_the_end(fleet, spark, senders)
 
 
 def test_a_source_is_killed_while_it_is_written_to(tmp_path: Path, spark: Any) -> None:

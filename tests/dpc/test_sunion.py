@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from auroral.dpc import sunion as module
 from auroral.dpc.coverage import NOTHING, AtLeast, Coverage, Level
 from auroral.dpc.events import Evaluated, Kept, Received, Send, Started, Woken
 from auroral.dpc.port import Held
@@ -420,3 +421,16 @@ def test_what_is_asked_of_the_coverage_holds_up_only_what_does_not_have_it():
         found = Replica(spec, SETTINGS)
         found.ports["s"].stable[0] = Content(0, 1)
         assert found.unions["o"].allowed(0) is (wanted == 1)
+
+
+def test_a_guess_of_many_rows_is_made_in_several_jobs(monkeypatch):
+    """Or all that is new would wait for one job that is longer than the bound, or does not fit in memory."""
+    found = replica()
+    for bucket in range(6):
+        given(found, "s", bucket, 0.5 * bucket + 0.5)
+    union = found.unions["o"]
+    assert to_guess(union, 9.0) == (0, 6)
+    monkeypatch.setattr(module, "MOST_ROWS", 2)
+    assert to_guess(union, 9.0) == (0, 2)
+    monkeypatch.setattr(module, "MOST_ROWS", 0)
+    assert to_guess(union, 9.0) == (0, 1), "one at least"

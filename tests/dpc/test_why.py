@@ -6,15 +6,17 @@ from dataclasses import replace
 
 from auroral.dpc.client import Client
 from auroral.dpc.coverage import AtLeast
-from auroral.dpc.events import Evaluated, Kept, Logged, Received, Started, Woken
+from auroral.dpc.events import Evaluated, Kept, Logged, MoveTo, Propose, Received, Started, Woken
+from auroral.dpc.layout import Layout, Topology
+from auroral.dpc.reconfiguration import Reconfiguration
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Settings, WhenFull
 from auroral.dpc.source import Source
 from auroral.dpc.states import State
 from auroral.dpc.sunion import OutputSpec
 from auroral.dpc.switching import Offer
-from auroral.dpc.values import Ack, Content, Hashes, Ping, Pong, Stable
-from auroral.dpc.why import why
+from auroral.dpc.values import Ack, Content, Hashes, Ping, Pong, Prepare, Stable
+from auroral.dpc.why import arranged, why
 
 SETTINGS = Settings(bucket=0.5, bound=3.0)
 
@@ -141,3 +143,30 @@ def test_a_bound_that_is_too_short_for_the_work():
     found = replica()
     found.usual_job.learn(2.0)
     assert [line for line in why(found, "o", 0.4).because if line.startswith("bound too short: the bound is 3 s; ")]
+
+
+def test_the_catalog_tells_who_makes_an_output_and_what_of_that_is_under_way():
+    topology = Topology({"u": ("s",)}, {"u": ("o",)}, {"s": "s@s"}, {"client": ("o",)})
+    found = Reconfiguration(topology, Layout({"u": ("u@a", "u@b")}))
+    found.handle(Started(), 0.0)
+    assert list(arranged(found, "o")) == ["o is made by u, which runs on u@a, u@b"]
+    found.handle(MoveTo("u", "u@b", "u@c"), 0.1)
+    found.handle(Propose("u"), 0.2)
+    told = list(arranged(found, "o"))
+    assert told[1].startswith("it moves to u@a, u@c: those that give its inputs are to keep what the new replica needs")
+    assert told[2] == "it waits for s@s to say so"
+    assert told[3] == "its next version waits for u"
+
+
+def test_a_change_that_is_not_decided_is_told_by_the_catalog_and_by_those_that_promised():
+    topology = Topology({"q": ("s", "t")}, {"q": ("o",)}, {"s": "S", "t": "T"}, {"client": ("o",)})
+    catalog, found = Reconfiguration(topology, Layout({"q": ("q", "p")})), replica()
+    catalog.handle(Started(), 0.0)
+    catalog.handle(Propose("q"), 0.1)
+    assert "it gets version 1: q, p has not promised yet where, in attempt 1" in list(arranged(catalog, "o"))
+    found.handle(Received("catalog", Prepare(1, 1)), 0.4)
+    limit = found.versions.plan.limit
+    assert not any("until a change" in line for line in why(found, "o", 0.4).because)
+    list(found.unions["o"].outlet.give_stable([Content(bucket, 1) for bucket in range(limit)], 0.5))
+    said = f"nothing from bucket {limit} on is made stable until a change that it promised to wait for is decided"
+    assert said in why(found, "o", 0.5).because

@@ -24,7 +24,7 @@ MOST_BUCKETS, MOST_ROWS = 128, 280_000
 """In one job that corrects: a job of many buckets takes little longer than one of a single bucket, as long as they are not many rows."""
 
 MOST_GUESSED = 32
-"""Buckets in one job that guesses: what comes behind them waits for it."""
+"""Buckets in one job that guesses, of no more rows: what comes behind them waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +102,15 @@ class SUnion:
 
     @property
     def next_job(self) -> tuple[int, int]:
-        """As many of them as one job is to read, and one at least."""
-        begin, end = self.stable_range
+        """As many of them as one job is to read."""
+        return self._one_job(*self.stable_range)
+
+    def _one_job(self, begin: int, end: int) -> tuple[int, int]:
+        """The first of these buckets, whose rows are not too many together; one at least."""
         rows = 0
         for bucket in range(begin, end):
-            rows += sum(port.stable[bucket].count for port in self.ports.values())
+            versions = (port.best(bucket) for port in self.ports.values())
+            rows += sum(version.count for version in versions if version is not None)
             if rows > MOST_ROWS and bucket > begin:
                 return begin, bucket
         return begin, end
@@ -164,7 +168,7 @@ class SUnion:
                 break
             if self._due(bucket, deadline, policy, final, now):
                 due = (bucket if due is None else due[0], bucket + 1)
-        return due
+        return None if due is None else self._one_job(*due)
 
     def _due(self, bucket: int, deadline: float, policy: Policy, final: int, now: float) -> bool:
         """`final`: the first bucket that is not in the next stable job."""

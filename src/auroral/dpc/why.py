@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from auroral.dpc.client import Client
+from auroral.dpc.layout import Phase
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet
 from auroral.dpc.port import Port
+from auroral.dpc.reconfiguration import Reconfiguration
 from auroral.dpc.replica import Replica
 from auroral.dpc.source import Source
 from auroral.dpc.states import State
@@ -46,6 +48,32 @@ def why(core: Replica | Client | Source, stream: str, now: float) -> Story:
     return Story(stream, state, since, frontier, tuple(because))
 
 
+_STEPS = {
+    Phase.PREPARE: "those that give its inputs are to keep what the new replica needs",
+    Phase.START: "the new replica is to become right, beside the old one",
+    Phase.READ: "those that read from it are to go over to the new replica",
+}
+
+
+def arranged(core: Reconfiguration, stream: str) -> Iterator[str]:
+    """What the catalog knows of an output: who makes it, and what of that is being moved or changed."""
+    layout, query = core.layout, core.topology.query_of(stream)
+    yield f"{stream} is made by {query}, which runs on {', '.join(layout.running(query))}"
+    for version, start in enumerate(layout.decision(query).starts[1:], 1):
+        yield f"version {version} of {query} holds from bucket {start} on"
+    if layout.moving == query:
+        yield f"it moves to {', '.join(layout.after)}: {_STEPS[layout.phase]}"
+        untold = sorted(layout.concerned(core.topology) & core.untold.keys())
+        yield from ([f"it waits for {', '.join(untold)} to say so"] if untold else [])
+    if (change := core.change) is not None and change.query == query:
+        silent = ", ".join(replica for replica in change.replicas if replica not in change.promises)
+        yield f"it gets version {change.version}: {silent} has not promised yet where, in attempt {change.attempt}"
+    for wanted in layout.wanted:
+        if wanted.query == query:
+            what = f"move from {wanted.leaves} to {wanted.comes}" if wanted.comes else "next version"
+            yield f"its {what} waits for {layout.moving or layout.changing or 'others'}"
+
+
 def _replica(core: Replica, union: SUnion, now: float) -> Iterator[str]:
     if core.recovering:
         yield f"it came back at {core.recovery.born:.2f} s and is mute until it is as far as its inputs"
@@ -54,6 +82,8 @@ def _replica(core: Replica, union: SUnion, now: float) -> Iterator[str]:
     for port in union.ports.values():
         yield from _input(port, core.monitor, now)
     yield from _next_bucket(union, now)
+    if union.outlet.frontier >= core.versions.plan.limit:
+        yield f"nothing from bucket {core.versions.plan.limit} on is made stable until a change that it promised to wait for is decided"
     yield from (f"{warning.kind}: {warning.detail}" for warning in warnings(union))
     for number, job in core.jobs.running.items():
         if union.outlet.stream in job.outputs:

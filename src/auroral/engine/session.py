@@ -55,6 +55,8 @@ STATIC = {
     "spark.scheduler.mode": "FAIR",
     "spark.python.worker.reuse": "true",
     "spark.sql.artifact.isolation.enabled": "false",
+    # A JVM out of memory loses threads, and jobs that wait for them would never end. Whoever uses it sees that it is gone.
+    "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
 }
 
 SMALL_PATH = {

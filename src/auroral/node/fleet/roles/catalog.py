@@ -14,6 +14,7 @@ from auroral.dpc.assembly import CATALOG
 from auroral.dpc.events import Event, GiveUp, MoveTo, Propose, Started
 from auroral.dpc.layout import Layout, moved
 from auroral.dpc.reconfiguration import Reconfiguration
+from auroral.dpc.why import arranged
 from auroral.edge.durable import StorageError, claim
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.catalog import CatalogStore, catalog_in
@@ -34,7 +35,7 @@ class CatalogProcess(Process):
         self.catalog = await asyncio.to_thread(catalog_in, self.deployed.folder)
         self.store = CatalogStore(self.catalog, self.deployed.layout_file)
         self.opened.callback(self.catalog.close)
-        self.doing |= {"move": self._move, "change": self._change, "give up": self._give_up}
+        self.doing |= {"move": self._move, "change": self._change, "give up": self._give_up, "why": self._why}
         self._states: dict[tuple[str, str], str] = {}
         if self.new:
             # What is wrong with its address is said before anything begins.
@@ -95,6 +96,12 @@ class CatalogProcess(Process):
             "waits_for": sorted(layout.concerned(core.topology) & core.untold.keys()),
             "wanted": [asdict(wanted) for wanted in layout.wanted],
         }
+
+    async def _why(self, asked: Mapping[str, Any]) -> str | None:
+        core, stream = self.host.cores.get(CATALOG), str(asked["stream"])
+        if not isinstance(core, Reconfiguration) or not any(stream in made for made in core.topology.outputs.values()):
+            return None
+        return "\n  ".join(arranged(core, stream))
 
     @property
     def _core(self) -> Reconfiguration:

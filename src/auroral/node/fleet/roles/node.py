@@ -16,6 +16,7 @@ from auroral.dpc.assembly import node_of
 from auroral.dpc.events import Effect, Event
 from auroral.dpc.layout import Layout
 from auroral.dpc.replica import Replica
+from auroral.dpc.transitions import RECOVERING, Transitions
 from auroral.dpc.versions import Plan
 from auroral.dpc.why import why
 from auroral.engine.shared import Gateway, attached
@@ -50,7 +51,7 @@ class NodeProcess(Process):
         self.stores: dict[str, CoreStore] = {}
         for core in self._here(self.deployed.layout):
             self.evaluations[core] = await asyncio.to_thread(self._evaluation, core)
-        self._states: dict[tuple[str, str], str] = {}
+        self._transitions = Transitions()
         self.host.observed.append(self._observed)
 
     async def _gateway(self) -> Gateway:
@@ -138,7 +139,7 @@ class NodeProcess(Process):
                 tentative = max(0, core.outlets[stream].newest + 1 - offer.frontier)
                 found["outputs"][stream] = {
                     "query": name.rpartition("@")[0],
-                    "state": "RECOVERING" if core.recovering else str(offer.state),
+                    "state": RECOVERING if core.recovering else str(offer.state),
                     "fresh": offer.fresh,
                     "frontier": offer.frontier,
                     "tentative": tentative,
@@ -149,12 +150,13 @@ class NodeProcess(Process):
 
     def _observed(self, name: str, event: Event, effects: Sequence[Effect]) -> None:
         core = self.host.cores.get(name)
-        assert isinstance(core, Replica | None)
-        for stream, union in core.unions.items() if core is not None else ():
-            state = "RECOVERING" if core is not None and core.recovering else str(union.noted)
-            if self._states.get((name, stream)) != state:
-                self._states[name, stream] = state
-                self.events.note("state", core=name, stream=stream, state=state, frontier=union.outlet.frontier)
+        if core is None:
+            # It has just left.
+            return
+        assert isinstance(core, Replica)
+        for one in self._transitions.of(name, core, event):
+            told = {"state": one.after, "was": one.before, "by": one.by}
+            self.events.note("state", core=name, stream=one.stream, frontier=core.outlets[one.stream].frontier, **told)
 
     async def _why(self, asked: Mapping[str, Any]) -> str | None:
         for core in self.host.cores.values():

@@ -1,0 +1,69 @@
+"""A disk that is full, on whole processes: who cannot write waits, the others go on, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from faults.deployment import Senders, closed, closed_of, deployed, frontier, right_in_the_end, until
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
+    """Under what is in the folder; gives a file that fills it. Only root may have one."""
+    kept = folder.with_name(f"{folder.name}.kept")
+    shutil.copytree(folder, kept)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", folder], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"no small disk can be had here: {mounted.stderr.decode().strip()}")
+    try:
+        shutil.copytree(kept, folder, dirs_exist_ok=True)
+        yield folder / "ballast"
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def fill(ballast: Path) -> None:
+    with ballast.open("wb", buffering=0) as file:
+        for size in (1 << 20, 1 << 12, 1):
+            try:
+                while True:
+                    file.write(b"x" * size)
+            except OSError:
+                continue
+
+
+@pytest.mark.parametrize(
+    ("name", "folder", "others_go_on"),
+    [("counta", "nodes/counta", True), ("mergea", "nodes/mergea", True), ("east", "sources/east", False)],
+)
+def test_a_full_disk(tmp_path: Path, spark: Any, name: str, folder: str, others_go_on: bool) -> None:
+    with deployed(tmp_path / "live") as fleet:
+        senders = Senders(fleet)
+        until("it begins", lambda: frontier(fleet) > 3)
+        fleet.kill(name)
+        with small_disk(fleet.deployed.folder / folder) as ballast:
+            fleet.up(lambda _: None)
+            before = frontier(fleet)
+            until("it goes on with the small disk", lambda: frontier(fleet) > before + 3)
+            fill(ballast)
+            full_at = closed(fleet)
+            time.sleep(8)
+            assert fleet.lives(name), "it waits"
+            if others_go_on:
+                until("the others go on", lambda: frontier(fleet) > full_at + 3)
+                assert "the disk is full" in fleet.log(name).read_text()
+            else:
+                # What is not logged is not given: the others guess without it.
+                assert closed_of(fleet, name) <= full_at + 2
+            os.unlink(ballast)
+            right_in_the_end(fleet, spark, senders)
