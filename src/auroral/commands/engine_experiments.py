@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 BUCKET, STREAMS = 250_000, ("a", "b", "c")
 WARMING, MEASURED = 60, 20
+MANY = 3_000
+"""Rows of each stream: as many as a small job may have."""
 INTERVALS, E8_SECONDS = (50, 100, 150, 200, 250, 300), 12.0
 ROWS_A_PUSH, PUSH_EVERY = 4, 0.025
 """Of each stream: together 480 rows a second."""
@@ -43,12 +45,12 @@ def measured_costs(spark: SparkSession) -> Costs:
             at = _job(engine, at, 1, 100)[0]
         # The quickest of each kind, taken in turns: what else the machine does meanwhile is not the engine's, and would show as a cost of
         # rows where it falls on one kind alone.
-        times = dict.fromkeys(((1, 100), (32, 100), (1, 2_000)), float("inf"))
+        times = dict.fromkeys(((1, 100), (32, 100), (1, MANY)), float("inf"))
         for _ in range(MEASURED):
             for buckets, rows in times:
                 at, seconds = _job(engine, at, buckets, rows)
                 times[buckets, rows] = min(seconds, times[buckets, rows])
-    row = max(0.0, (times[1, 2_000] - times[1, 100]) / (3 * 1_900))
+    row = max(0.0, (times[1, MANY] - times[1, 100]) / (len(STREAMS) * (MANY - 100)))
     bucket = max(0.0, (times[32, 100] - times[1, 100]) / 31 - 300 * row)
     return Costs(max(0.0, times[1, 100] - bucket - 300 * row), bucket, row)
 

@@ -83,6 +83,14 @@ def test_e7(monkeypatch):
     assert (cut_off[0], cut_off[1]) == (affected[0], affected[1]) and cut_off[2] < affected[2]
 
 
+def test_e7_where_rows_cost_nothing_that_could_be_measured(monkeypatch):
+    monkeypatch.setattr(work, "PHASES", (0.0,))
+    monkeypatch.setattr(e7_correcting, "STATES", (0, 2_000))
+    monkeypatch.setattr(e7_correcting, "ROWS", (5_000, 20_000))
+    told = [one.measured for one in e7_correcting.experiment(Costs(begin=0.08)).statements]
+    assert [words for words in told if words.endswith("where that of one does not rise")]
+
+
 def test_work_is_counted_as_it_was_done():
     """A stream of a sixth of the rows is silent: nothing of it is guessed, and all of its box is sent again once."""
     found = work.done(work.Work(QUICK, rate=1_000))

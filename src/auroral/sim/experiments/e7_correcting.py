@@ -61,7 +61,7 @@ def experiment(costs: Costs) -> Experiment:
         ),
         Statement(
             "two boxes in series steepen the curve: their streams have twice the rows",
-            f"two nodes, affected only: {_each(by_rows_twice)}, {slope(by_rows_twice) / slope(by_rows[AFFECTED]):.1f} times that of one",
+            f"two nodes, affected only: {_each(by_rows_twice)}, {_steeper(slope(by_rows_twice), slope(by_rows[AFFECTED]))}",
             slope(by_rows_twice) > 1.2 * slope(by_rows[AFFECTED]),
             LONG_JOBS,
         ),
@@ -145,6 +145,11 @@ def _times(found: dict[int, Done]) -> Points:
 
 def _pairs(found: dict[str, Points]) -> list[tuple[tuple[float, float], tuple[float, float]]]:
     return list(zip(found[FULL], found[AFFECTED], strict=True))
+
+
+def _steeper(steepness: float, of_one: float) -> str:
+    """Where a row costs so little that none could be measured, there is nothing to compare."""
+    return f"{steepness / of_one:.1f} times that of one" if of_one else "where that of one does not rise"
 
 
 def _each(points: Points) -> str:
