@@ -34,14 +34,17 @@ from auroral.dpc.sunion import OutputSpec
 from auroral.dpc.switching import Lane, Offer
 from auroral.dpc.values import (
     Ack,
+    Ask,
     Confirm,
     Content,
     GiveState,
+    Grant,
     Message,
     Ping,
     Pong,
     Prepare,
     Promise,
+    Refuse,
     Snapshot,
     Stable,
     Subscribe,
@@ -408,3 +411,22 @@ def test_a_state_that_another_replica_gave_is_written_down():
     snapshot = Snapshot(52, Content(7, 1))
     effects = found.handle(Received("p", GiveState("o", snapshot)), 0.3)
     assert SaveState("o", snapshot) in effects and DropStates("o", 52) in effects
+
+
+def test_connections_have_a_second_to_be_there_again():
+    """However soon a failure would be noticed: who has not answered yet may be further than all that have."""
+    output = OutputSpec("o", {"s": 3}, (frozenset("s"),), ("reader",))
+    spec = ReplicaSpec("q", {"s": ("S",)}, {"s": ("s",)}, {"o": output})
+    found = Replica(spec, Settings(bucket=0.1, bound=2.0), recovering=True)
+    found.handle(Started(), 0.0)
+    found.handle(Received("reader", Ping({"o": Ack(6, 0.0)}, {})), 0.1)
+    found.handle(Woken(), 1.0)
+    assert found.recovering and found.ports["s"].resuming
+    found.handle(Woken(), 1.01)
+    assert not found.ports["s"].resuming
+
+
+def test_who_is_mute_grants_no_turn():
+    """Nobody would answer while the other corrects."""
+    effects = replica().handle(Received("p", Ask(3, 5.0)), 0.1)
+    assert sent(effects, Refuse | Grant) == [Refuse(3)]

@@ -56,3 +56,25 @@ def test_a_cut_heals_whichever_host_is_named_first():
 def test_only_sources_fall_silent():
     with pytest.raises(WrongSchedule, match="ua is no source; there are s, t"):
         Stage(chain("at 1s silence ua"))
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("at 3s cut a-b; at 20s heal", "at 3s cut a-b; at 20s heal a-b"),
+        ("at 3s cut a-b; at 4s cut c; at 20s heal", "at 3s cut a-b; at 4s cut c; at 20s heal a-b; at 20s heal c"),
+        ("at 3s crash a-b; at 5s restart a; at 7s restart", "at 3s crash a-b; at 5s restart a; at 7s restart b"),
+        ("at 3s crash a; at 4s unplug b; at 9s restart a-b", "at 3s crash a; at 4s unplug b; at 9s restart a-b"),
+    ],
+)
+def test_what_ends_a_failure_may_be_said_for_all(given, meant):
+    assert text(parse(given)) == meant
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["at 3s heal", "at 3s cut a; at 4s heal b", "at 3s isolate a-b; at 4s rejoin a", "at 3s cut a>b; at 4s heal b>a"],
+)
+def test_what_ends_nothing_is_refused(wrong):
+    with pytest.raises(WrongSchedule, match="ends nothing"):
+        parse(wrong)

@@ -127,3 +127,11 @@ def test_who_reaches_no_input_takes_nobodys_place_whatever_else_happens(besides:
     assert run.stage.layout.members["w"] == ("w@wc", "w@wd")
     times = sorted(one.at for one in run.deliveries["w.out"])
     assert max(after - before for before, after in pairwise(times)) < run.scenario.settings.bound + 1
+
+
+def test_a_machine_that_died_with_replicas_of_neighbouring_queries_is_replaced():
+    """Neither move waits for what leaves with the other."""
+    schedule = "at 8s crash ua-fa; at 12s move ua-ux; at 12.5s move fa-fx"
+    run = observed(chain(schedule, seconds=60, durable="ufw"))
+    assert not judged(run).violations
+    assert run.stage.layout.members["u"] == ("u@ux", "u@ub") and run.stage.layout.members["f"] == ("f@fx", "f@fb")

@@ -205,6 +205,8 @@ def _read(file: str) -> str:
         return Path(file).read_text(encoding="utf-8")
     except OSError as error:
         raise AuroralError(f"{file} cannot be read: {error.strerror}\n    next: check the path") from error
+    except UnicodeDecodeError as error:
+        raise AuroralError(f"{file} cannot be read: {error}\n    allowed: UTF-8\n    next: save it as UTF-8") from error
 
 
 def _traced(scenario: Scenario, file: str) -> Outcome:

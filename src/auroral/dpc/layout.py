@@ -100,12 +100,15 @@ class Layout:
         return tuple(dict.fromkeys((*self.members[query], *self.after)))
 
     def concerned(self, topology: Topology) -> set[str]:
-        """Without whose knowledge something would be lost."""
+        """Without whose knowledge something would be lost. Not those that are to move away next: a machine that died may have replicas of
+        several queries, which wait for one another."""
         if self.moving is None or self.phase is Phase.START:
             return set()
         if self.phase is Phase.PREPARE:
-            return {core for stream in topology.inputs[self.moving] for core in self._producers(topology, stream)}
-        return {core for stream in topology.outputs[self.moving] for core in self._readers(topology, stream)}
+            near = {core for stream in topology.inputs[self.moving] for core in self._producers(topology, stream)}
+        else:
+            near = {core for stream in topology.outputs[self.moving] for core in self._readers(topology, stream)}
+        return near - {wanted.leaves for wanted in self.wanted}
 
     # Who talks to whom
 

@@ -18,6 +18,9 @@ from auroral.dpc.settings import Settings
 from auroral.dpc.sunion import SUnion
 from auroral.dpc.values import Snapshot, WantState
 
+RECONNECTED = 1.0
+"""Seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pace:
@@ -165,8 +168,8 @@ class Recovery:
         return self._waited(now) and not asked
 
     def _waited(self, now: float) -> bool:
-        """Whether whoever has not answered by now is away."""
-        return now > self.born + self.settings.detection
+        """Whether whoever has not answered by now is away. Connections that broke take a while to be there again."""
+        return now > self.born + max(self.settings.detection, RECONNECTED)
 
     @property
     def _all_heard(self) -> bool:

@@ -285,6 +285,7 @@ class Replica:
             self.news = False
         for stream, union in self.unions.items():
             union.diverged = bool(self.comparisons[stream].differing)
+            union.fails = any(trouble.ill(stream) for trouble in self.jobs.trouble)
             union.note_state(now)
         effects += self._give_up(now)
         effects += self.turns.take(now)

@@ -76,6 +76,8 @@ class SUnion:
     """When it was last stable."""
     diverged: bool = False
     """Whether another replica made something else of it (DESIGN 3)."""
+    fails: bool = False
+    """Whether its jobs fail, one after the other: another replica's may not."""
 
     def __post_init__(self) -> None:
         every = self.settings.snapshot_every
@@ -327,7 +329,7 @@ class SUnion:
 
     def state(self, now: float) -> State:
         """D29: of this output alone, by the inputs that it is computed from; the worst of what holds."""
-        if self.diverged:
+        if self.diverged or self.fails:
             return State.FAILURE
         failed = [name for name, port in self.ports.items() if port.failed(self.monitor, now)]
         if failed:

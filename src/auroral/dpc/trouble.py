@@ -37,11 +37,15 @@ class Trouble:
         for stream in outputs:
             self.outputs.pop(stream, None)
 
+    def ill(self, stream: str) -> bool:
+        """Whether it failed more than once in a row."""
+        return stream in self.outputs and self.outputs[stream].times > 1
+
     def to_try(self, wanted: Mapping[str, Wanted], now: float) -> Mapping[str, Wanted]:
         """Those that may be evaluated by one job: one whose time has come, or all that are well."""
         if not self.outputs:
             return wanted
-        ill = {stream: one for stream, one in self.outputs.items() if one.times > 1 and stream in wanted}
+        ill = {stream: one for stream, one in self.outputs.items() if self.ill(stream) and stream in wanted}
         first = min(ill, key=lambda stream: ill[stream].again_at, default=None)
         if first is not None and ill[first].again_at <= now:
             return {first: wanted[first]}

@@ -143,6 +143,8 @@ class Trial:
             0.0,
             asked_for=client,
             nodes={fragment.name: fragment.hosts for fragment in fragments},
+            # As in deployments.
+            durable=frozenset(fragment.name for fragment in fragments),
         )
         _hosts_must_differ(calm)
         asked = None if bound is None else microseconds(bound)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from auroral.model.errors import AuroralError
 
@@ -46,7 +46,9 @@ VERBS: Mapping[str, Verb] = {
     "close": Verb("ends open", 1, 1),
 }
 
-_LINE = re.compile(r"at\s+(?P<time>\d+(?:\.\d+)?)\s*s\s+(?P<verb>\w+)\s+(?P<places>\S+)")
+_LINE = re.compile(r"at\s+(?P<time>\d+(?:\.\d+)?)\s*s\s+(?P<verb>\w+)(?:\s+(?P<places>\S+))?")
+ENDS = {verb.end: name for name, verb in VERBS.items() if verb.end is not None}
+"""What each of them ends, or one of what it ends."""
 
 
 class WrongSchedule(AuroralError):
@@ -71,9 +73,10 @@ class Fault:
 
 
 def parse(text: str, places: Iterable[str] | None = None) -> tuple[Fault, ...]:
-    """Lines, or parts between semicolons, like `at 3s cut n1-n3`; `#` begins a comment."""
+    """Lines, or parts between semicolons, like `at 3s cut n1-n3`; `#` begins a comment. What ends a failure may be said without places, as
+    `at 20s heal`: then it ends all of that kind."""
     lines = [(number, part.strip()) for number, line in enumerate(text.splitlines(), 1) for part in _parts(line)]
-    found = [(number, _fault(part, number)) for number, part in lines if part]
+    found = list(_ended(sorted(((number, _fault(part, number)) for number, part in lines if part), key=_time)))
     if places is not None:
         moved_to = {fault.places[1] for _, fault in found if fault.verb == "move"}
         catalog = [CATALOG_HOST] if any(fault.verb in RECONFIGURES for _, fault in found) else []
@@ -88,6 +91,42 @@ def parse(text: str, places: Iterable[str] | None = None) -> tuple[Fault, ...]:
     return tuple(sorted(fault for _, fault in found))
 
 
+def _time(numbered: tuple[int, Fault]) -> Fault:
+    return numbered[1]
+
+
+def _ended(found: Iterable[tuple[int, Fault]]) -> Iterator[tuple[int, Fault]]:
+    """In the order of their times. One that ends nothing would be a failure that somebody thinks is over."""
+    lasting: list[Fault] = []
+    for number, fault in found:
+        if not fault.ends:
+            lasting += [fault] if VERBS[fault.verb].end is not None else []
+            yield number, fault
+            continue
+        over = [one for one in lasting if VERBS[one.verb].end == fault.verb and _is_ended(one, fault)]
+        if not over:
+            raise WrongSchedule(
+                f"line {number}: '{str(fault).strip()}' ends nothing: no {ENDS[fault.verb]} of these places is there before it; "
+                "allowed: the places as they stand there, or none, to end all"
+            )
+        lasting = [left for one in lasting if (left := _left(one, fault) if one in over else one) is not None]
+        for one in over if not fault.places else [replace(over[0], places=fault.places, one_way=fault.one_way)]:
+            yield number, replace(one, at=fault.at, verb=fault.verb)
+
+
+def _is_ended(one: Fault, end: Fault) -> bool:
+    if end.verb == "restart":
+        return not end.places or not set(end.places).isdisjoint(one.places)
+    same = one.places == end.places if one.one_way else set(one.places) == set(end.places)
+    return not end.places or (same and one.one_way == end.one_way)
+
+
+def _left(one: Fault, end: Fault) -> Fault | None:
+    """Of several hosts that crashed at once, those that do not come back with these."""
+    down = tuple(place for place in one.places if end.places and place not in end.places)
+    return replace(one, places=down) if end.verb == "restart" and down else None
+
+
 def _parts(line: str) -> list[str]:
     return line.split("#")[0].split(";")
 
@@ -96,8 +135,11 @@ def _fault(part: str, line: int) -> Fault:
     match = _LINE.fullmatch(part)
     if match is None:
         raise WrongSchedule(f"line {line}: {part!r} is not like 'at 3s cut n1-n3'; allowed: {', '.join(VERBS)}")
-    name, one_way = match["verb"], ">" in match["places"]
-    places = tuple(match["places"].split(">" if one_way else "-"))
+    said = match["places"] or ""
+    name, one_way = match["verb"], ">" in said
+    places = tuple(said.split(">" if one_way else "-")) if said else ()
+    if name in ENDS and not places:
+        return Fault(float(match["time"]), name, ())
     if name not in VERBS:
         raise WrongSchedule(f"line {line}: there is no {name!r}; allowed: {', '.join(VERBS)}")
     verb = VERBS[name]

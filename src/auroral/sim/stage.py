@@ -207,7 +207,9 @@ class Stage:
         if not self._away(source) and not self.unsaid[source] and whole.count > 1:
             self._say_part(source, bucket, content(whole.rows[:-1]))
 
-    def _say_part(self, source: str, bucket: int, part: Content) -> None:
+    def _say_part(self, source: str, bucket: int, rows: Content) -> None:
+        # Not the content that the whole bucket may be, which is another one to the lineage.
+        part = replace(rows)
         self.lineage.add(source, bucket, part, {(source, bucket): Level.PARTIAL})
         self.world.tell(self.scenario.names(source)[0], Logged(bucket, part, False))
 

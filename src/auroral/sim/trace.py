@@ -89,8 +89,9 @@ class Trace:
                 yield f"{query} is computed by version {version} from bucket {at} on"
             case Truncate(stream, below):
                 yield f"forgets {stream} before {below}"
-            case Report(kind, stream, count):
-                yield f"note: {kind}, {stream}{f', {count} times' if count > 1 else ''}"
+            case Report(kind, stream, count, detail):
+                times, why = f", {count} times" if count > 1 else "", f": {detail}" if detail else ""
+                yield f"note: {kind}, {stream}{times}{why}"
             case _:
                 pass
 
