@@ -71,8 +71,8 @@ class Senders:
                     connection.settimeout(5)
                     with connection.makefile("rb") as answers:
                         self._rows(name, connection, answers)
-            except (OSError, ValueError):
-                # Killed, stopped, or just starting.
+            except (OSError, ValueError, KeyError):
+                # Killed, stopped, just starting, or it answers that it can log nothing.
                 self.stop.wait(0.2)
 
     def _rows(self, name: str, connection: socket.socket, answers: Any) -> None:

@@ -15,7 +15,7 @@ from faults.deployment import SITES
 
 from auroral.dpc.events import Effect, Event
 from auroral.dpc.replica import Replica
-from auroral.dpc.transitions import Transitions
+from auroral.dpc.transitions import UNBORN, Transitions
 from auroral.node.fleet.control import NoAnswer
 from auroral.node.fleet.eventlog import events_in
 from auroral.node.fleet.processes import Fleet
@@ -26,8 +26,8 @@ from auroral.sim.randomly import QUIET, random_faults
 from auroral.sim.scenario import CLIENT_HOST, Scenario
 from auroral.sim.stage import Stage
 
-Changes = set[tuple[str, str, str]]
-"""Of all outputs: from which state, by what kind of event, to which."""
+Changes = set[tuple[str, str]]
+"""Of all outputs: from which state to which. Not by what event: a state is noted with whatever event comes next."""
 REAL = ("cut", "isolate", "slow", "crash", "unplug", "silence")
 """What can be done to processes from outside, each with its end. Moves and changes have tests of their own."""
 
@@ -43,12 +43,12 @@ def drawn(trial: Trial, seed: int, seconds: float) -> tuple[Fault, ...]:
 
 
 def simulated(scenario: Scenario) -> Changes:
-    stage, seen, found = Stage(scenario), Transitions(), set[tuple[str, str, str]]()
+    stage, seen, found = Stage(scenario), Transitions(), Changes()
 
     def look(now: float, name: str, event: Event, effects: list[Effect]) -> None:
         core = stage.world.cores.get(name)
         if isinstance(core, Replica):
-            found.update((one.before, one.by, one.after) for one in seen.of(name, core, event))
+            found.update((one.before, one.after) for one in seen.of(name, core, event) if one.before != UNBORN)
 
     stage.world.observers.append(look)
     stage.world.run(scenario.seconds)
@@ -60,7 +60,7 @@ def simulated(scenario: Scenario) -> Changes:
 
 def real(fleet: Fleet) -> Changes:
     told = [event for event in events_in(fleet.deployed.folder) if event["event"] == "state"]
-    return {(event["was"], event["by"], event["state"]) for event in told}
+    return {(event["was"], event["state"]) for event in told if event["was"] != UNBORN}
 
 
 @dataclass(slots=True)

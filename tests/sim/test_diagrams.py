@@ -297,10 +297,11 @@ def test_how_many_replicas_there_can_be(replicas):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("failure", ["at 8s crash na-nb; at 10s restart na-nb", "at 8s open a; at 12s close a"])
+@pytest.mark.parametrize("failure", ["at 16s crash na-nb; at 18s restart na-nb", "at 8s open a; at 14s close a"])
 def test_all_replicas_of_a_fold_come_back_and_an_input_that_closes_nothing(failure):
     d = auroral.diagram("totals", bucket="500ms")
     a, b = (d.input(name, "ts long, n int", stime="ts", unit="us") for name in "ab")
     a.union("both", b).running("totals", {"sum": "sum(n)"}, by=["n"]).output(availability="4s")
-    found = under_failures(d, {"a": ROWS, "b": ROWS}, failure)
+    rows = [{"ts": 250_000 * step, "n": step % 7} for step in range(200)]
+    found = under_failures(d, {"a": rows, "b": rows}, failure)
     assert found.ok, found.violations
