@@ -45,6 +45,15 @@ def test_the_summary_as_json(capsys, monkeypatch):
     assert found["events"] > 10_000 and 0 < found["worst_delay_ratio"] < 1
 
 
+@pytest.mark.parametrize("schedule", ["at 8s silence s0", "at 8s cut q0a", "at 8s crash q1a-q1b; at 10s restart q1a"])
+def test_a_failure_that_never_ends_is_no_violation(capsys, monkeypatch, schedule):
+    """D78 presumes that all heals: what cannot be corrected is not asked for, and that is said."""
+    given(monkeypatch, schedule)
+    assert main(["simulate", "dpc", "--seeds", "1..2", "--processes", "1", "--schedule", "-"]) == 0
+    said = schedule.replace("-q1b; at 10s restart q1a", "").replace("crash q1a", "crash q1b")
+    assert f"note: {said}: never over" in capsys.readouterr().out
+
+
 def test_the_summary_for_people_and_progress_beside_it(capsys, monkeypatch):
     given(monkeypatch, "")
     assert main(["simulate", "dpc", "--seeds", "3", "--schedule", "-"]) == 0

@@ -109,9 +109,25 @@ def _ended(found: Iterable[tuple[int, Fault]]) -> Iterator[tuple[int, Fault]]:
                 f"line {number}: '{str(fault).strip()}' ends nothing: no {ENDS[fault.verb]} of these places is there before it; "
                 "allowed: the places as they stand there, or none, to end all"
             )
-        lasting = [left for one in lasting if (left := _left(one, fault) if one in over else one) is not None]
+        lasting = _without(lasting, fault)
         for one in over if not fault.places else [replace(over[0], places=fault.places, one_way=fault.one_way)]:
             yield number, replace(one, at=fault.at, verb=fault.verb)
+
+
+def lasting(faults: Iterable[Fault]) -> list[Fault]:
+    """What never ends."""
+    found: list[Fault] = []
+    for fault in sorted(faults):
+        if fault.ends:
+            found = _without(found, fault)
+        elif VERBS[fault.verb].end is not None:
+            found.append(fault)
+    return found
+
+
+def _without(lasting: Iterable[Fault], end: Fault) -> list[Fault]:
+    left = (_left(one, end) if VERBS[one.verb].end == end.verb and _is_ended(one, end) else one for one in lasting)
+    return [one for one in left if one is not None]
 
 
 def _is_ended(one: Fault, end: Fault) -> bool:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from auroral.dpc.events import Deliver, Effect
 from auroral.model.errors import AuroralError
-from auroral.sim.faults import text, with_their_ends
-from auroral.sim.invariants import INVARIANTS
+from auroral.sim.faults import lasting, text, with_their_ends
+from auroral.sim.invariants import INVARIANTS, WHERE_ALL_HEALS
 from auroral.sim.invariants.bounds import lateness
 from auroral.sim.invariants.going import AsItGoes
 from auroral.sim.oracle import Oracle
@@ -62,7 +62,8 @@ def simulate(scenario: Scenario, *watchers: Watcher) -> Outcome:
 
 def judged(run: Run) -> Outcome:
     """A run that has ended: by what was found broken on its way, or else as a whole."""
-    at_the_end = [check for check in INVARIANTS if not isinstance(check, AsItGoes)]
+    left_out = WHERE_ALL_HEALS if lasting(run.scenario.faults) else ()
+    at_the_end = [check for check in INVARIANTS if not isinstance(check, AsItGoes) and check not in left_out]
     violations = tuple(run.broken) or tuple(
         f"{check.__name__}: {found}" for check in at_the_end for found in check(run)
     )

@@ -77,3 +77,12 @@ INVARIANTS: tuple[Invariant, ...] = (
     buffers_are_bounded,
 )
 """That two runs of one seed are the same is the remaining one: `simulate.same_again`."""
+
+WHERE_ALL_HEALS: tuple[Invariant, ...] = (
+    all_is_corrected,
+    tentative_is_corrected,
+    tuples_are_right,
+    moves_end,
+    changes_hold,
+)
+"""D78: these are not judged where something fails to the end."""
