@@ -94,7 +94,7 @@ class Moment:
     mute: frozenset[str]
     """Replicas that came back and may still be silent."""
     free: dict[str, float]
-    """Since when each replica has not been held up by what it promised, or by full buffers."""
+    """Since when each replica has not been held up by what it promised, by full buffers, or by jobs that fail one after the other."""
     outlets: dict[tuple[str, str], Outlet]
     ports: dict[tuple[str, str], Port]
     waiting: frozenset[str]
@@ -225,6 +225,10 @@ class Recorder:
             self._evaluates(now, core, effect)
         elif isinstance(effect, Report):
             self.run.reports.append((now, core, effect))
+            replica = self.run.stage.world.cores[core]
+            if isinstance(replica, Replica) and _fails(replica):
+                # It may be well again before anybody looks.
+                self.free.pop(core, None)
 
     def _ended(self, core: str, ended: Evaluated | Failed) -> None:
         job = self.jobs.pop((core, self._life(core), ended.job), None)
@@ -356,7 +360,7 @@ class Recorder:
         )
         living = {name: world.started[name] + (MUTE if world.started[name] > 0 else 0.0) for name in cores}
         for name, core in cores.items():
-            if isinstance(core, Replica) and not _held_up(core):
+            if isinstance(core, Replica) and not _held_up(core) and not _fails(core):
                 self.free.setdefault(name, now)
             else:
                 self.free.pop(name, None)
@@ -390,6 +394,11 @@ def _held_up(core: Replica) -> bool:
         if union.outlet.frontier >= limit and min(port.frontier for port in union.ports.values()) > limit:
             return True
     return False
+
+
+def _fails(core: Replica) -> bool:
+    """Whether its jobs fail, one after the other: it says so, and who reads from it looks for another."""
+    return any(union.fails for union in core.unions.values())
 
 
 def _frontier(core: object, stream: str) -> int:
