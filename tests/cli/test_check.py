@@ -133,3 +133,16 @@ def test_what_does_not_run_yet_is_said(auroral: Call, tmp_path: Path) -> None:
     assert ended.code == 0
     assert "does not run yet" in ended.out and "waitfor" in ended.out
     assert auroral("explain", "later.xml").code == 0
+
+
+def test_a_box_that_reads_the_clock_is_not_called_deterministic(auroral: Call, tmp_path: Path) -> None:
+    (tmp_path / "clock.xml").write_text(
+        '<borealis><schema name="s"><field name="t" type="int"/></schema><input stream="a" schema="s"/>'
+        '<output stream="b"/><output stream="c"/><query name="q"><box name="m" type="map"><in stream="a"/><out stream="b"/>'
+        '<parameter name="expression.0" value="now()"/><parameter name="output-field-name.0" value="when"/></box>'
+        '<box name="f" type="filter"><in stream="a"/><out stream="c"/><parameter name="expression.0" value="t > 1"/></box>'
+        "</query></borealis>"
+    )
+    ended = auroral("check", "--json", "clock.xml")
+    (result,) = json.loads(ended.out)["results"]
+    assert [(box["name"], box["deterministic"]) for box in result["boxes"]] == [("m", "no"), ("f", "yes")]
