@@ -65,8 +65,10 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     candidates = [other for other in islice(known, _MOST_COMPARED) if len(other) <= _LONGEST_COMPARED]
     if len(name) > _LONGEST_COMPARED:
         return None
-    matches = difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)
-    return matches[0] if matches else None
+    # Another case is the slightest of misspellings.
+    folded = {other.casefold(): other for other in reversed(candidates)}
+    matches = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    return folded[matches[0]] if matches else None
 
 
 def unknown_name(kind: str, name: str, known: Sequence[str], place: Place = NOWHERE) -> Problem:
