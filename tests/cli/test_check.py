@@ -146,3 +146,14 @@ def test_a_box_that_reads_the_clock_is_not_called_deterministic(auroral: Call, t
     ended = auroral("check", "--json", "clock.xml")
     (result,) = json.loads(ended.out)["results"]
     assert [(box["name"], box["deterministic"]) for box in result["boxes"]] == [("m", "no"), ("f", "yes")]
+
+
+def test_what_was_passed_over_is_shown_beside_what_is_wrong(auroral: Call, tmp_path: Path) -> None:
+    (tmp_path / "odd.xml").write_text('<borealis><shcema name="s"/><input stream="a" schema="s"/></borealis>')
+    for command in (("check", "odd.xml"), ("explain", "odd.xml"), ("run", "odd.xml", "--input", "a=a.csv")):
+        ended = auroral(*command)
+        assert ended.code == 1
+        assert "unknown schema 's'" in ended.out + ended.err
+        assert "warning: odd.xml:1, shcema 's': unknown element 'shcema'" in ended.out + ended.err
+    found = json.loads(auroral("check", "--json", "odd.xml").out)
+    assert "did you mean 'schema'?" in [warning["next"] for warning in found["results"][0]["warnings"]]

@@ -133,7 +133,7 @@ def _try_out(verdicts: list[Verdict], args: Namespace) -> None:
 
 def _verdicts(source: Source, sources: list[Source]) -> list[Verdict]:
     if source.problems:
-        return [Verdict(source.file, source.kind, source.file, source.problems)]
+        return [Verdict(source.file, source.kind, source.file, source.problems, source.warnings)]
     if source.deployment is not None:
         return [_deployment(source.file, source.deployment, sources)]
     return [_diagram(source, loaded) for loaded in source.diagrams]

@@ -28,6 +28,8 @@ class Source:
     diagrams: tuple[Loaded, ...] = ()
     deployment: Deployment | None = None
     problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    """What is odd in a file that cannot be read."""
 
 
 def read_source(file: str, stimes: Sequence[StimeChoice] = ()) -> Source:
@@ -47,7 +49,7 @@ def read_source(file: str, stimes: Sequence[StimeChoice] = ()) -> Source:
     except StimeError as error:
         raise WrongUse(f"--stime: {error}") from error
     except DiagramError as error:
-        return Source(file, kind, problems=error.problems)
+        return Source(file, kind, problems=error.problems, warnings=error.warnings)
 
 
 def load_one(
@@ -56,7 +58,7 @@ def load_one(
     """The diagram of a file, which must have one, or one of that name; `chosen_by` is how to say so."""
     source = read_source(file, stimes)
     if source.problems:
-        raise DiagramError(source.problems)
+        raise DiagramError(source.problems, source.warnings)
     if source.deployment is not None:
         raise AuroralError(
             f"{file} is a deployment: it says where queries run, not what they are\n"
@@ -82,7 +84,7 @@ def load_one(
 def load_deployment(file: str) -> Deployment:
     source = read_source(file)
     if source.problems:
-        raise DiagramError(source.problems)
+        raise DiagramError(source.problems, source.warnings)
     if source.deployment is None:
         raise AuroralError(
             f"{file} is a diagram: it says what queries are, not where they run\n"

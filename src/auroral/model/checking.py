@@ -274,7 +274,8 @@ class _Checking:
         self._sites(output, place)
         found = self.streams.get(output.stream)
         if found is None:
-            self.problems.append(unknown_name("stream", output.stream, sorted(self.streams), place))
+            made = sorted({stream for stream, _ in produced(self.diagram)})
+            self.problems.append(unknown_name("stream", output.stream, made, place))
         elif output.schema is not None:
             wrong, odd = against_declared(output, output.schema, found.schema, place)
             self.problems += wrong

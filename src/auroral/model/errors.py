@@ -52,11 +52,16 @@ class AuroralError(Exception):
 
 
 class DiagramError(AuroralError):
-    """All that is wrong with a diagram, a deployment or an expression, at once."""
+    """All that is wrong with a diagram, a deployment or an expression, at once.
 
-    def __init__(self, problems: Iterable[Problem]):
+    `warnings` are what is odd besides, as a misspelt element that was passed over: often the cause of what is wrong.
+    """
+
+    def __init__(self, problems: Iterable[Problem], warnings: Iterable[Problem] = ()):
         self.problems = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        self.warnings = tuple(warnings)
+        odd = [f"warning: {warning}" for warning in self.warnings]
+        super().__init__("\n".join([*map(str, self.problems), *odd]))
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

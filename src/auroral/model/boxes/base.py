@@ -173,13 +173,15 @@ def error_stream(stream: StreamType) -> StreamType:
 
 def expect_ports(report: Report, kind: str, inputs: Sequence[StreamType], outputs: int, n_in: int, n_out: int) -> bool:
     """Note a wrong number of ports."""
-    right = True
-    for have, want, word in ((len(inputs), n_in, "input"), (outputs, n_out, "output")):
-        if have != want:
-            report.add(
-                f"{kind} has {have} {word} streams",
-                allowed=f"{want}",
-                next_step=f"connect {want} {word} stream{'s' * (want != 1)}",
-            )
-            right = False
-    return right
+    wrong = [
+        wrong_ports(kind, have, want, word, report.place)
+        for have, want, word in ((len(inputs), n_in, "input"), (outputs, n_out, "output"))
+        if have != want
+    ]
+    report.problems += wrong
+    return not wrong
+
+
+def wrong_ports(kind: str, have: int, want: int, word: str, place: Place) -> Problem:
+    what = f"{kind} has {have} {word} stream{'s' * (have != 1)}"
+    return Problem(what, place, f"{want}", f"connect {want} {word} stream{'s' * (want != 1)}")
