@@ -643,6 +643,24 @@ def test_other_windows_than_those_dropped_are_a_warning(window, by):
     assert "its results will be partial" in warning.what and warning.next_step
 
 
+@pytest.mark.parametrize(
+    ("window", "step"),
+    [
+        (FieldWindow("sec", 10, 5, Alignment.FIRST), "independent-window-alignment"),
+        (EventTimeWindow("ts", 10_000_000, 5_000_000, 0), "windows of stime"),
+    ],
+)
+def test_windows_that_cannot_be_those_dropped_are_a_warning(window, step):
+    """Which windows a first row begins, or an event time falls into, a window_drop does not know."""
+    drop = Box("drop", WindowDrop(0.5, 1, 10, 5, "sec", ("k",)), ("s",), ("x0",))
+    last = Box("sum", Aggregate(COUNT, window, ("k",)), ("x0",), ("out",))
+    stamp = Stamp("sec", 1_000_000)
+    (warning,) = check(diagram(drop, last, outputs=(Output("out"),), stamp=stamp)).warnings
+    assert "its results will be partial" in warning.what and step in (warning.next_step or "")
+    none = Box("drop", WindowDrop(0.0, 1, 10, 5, "sec", ("k",)), ("s",), ("x0",))
+    assert check(diagram(none, last, outputs=(Output("out"),), stamp=stamp)).warnings == ()
+
+
 def test_groups_that_a_map_changes_are_other_groups():
     changed = Box("m", Map((("k", 'k + "x"'),)), ("x0",), ("x1",))
     assert samples(aggregate_after(changed)) == ()
