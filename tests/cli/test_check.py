@@ -157,3 +157,20 @@ def test_what_was_passed_over_is_shown_beside_what_is_wrong(auroral: Call, tmp_p
         assert "warning: odd.xml:1, shcema 's': unknown element 'shcema'" in ended.out + ended.err
     found = json.loads(auroral("check", "--json", "odd.xml").out)
     assert "did you mean 'schema'?" in [warning["next"] for warning in found["results"][0]["warnings"]]
+
+
+def test_a_deployment_is_judged_as_a_whole_also_where_some_of_it_cannot_be_read(auroral: Call, tmp_path: Path) -> None:
+    (tmp_path / "deploy.xml").write_text(
+        '<deploy>\n<node endpoint="a:b:c" query="Watch Gird"/>\n<subscribe stream="deviatoins" gap="x"/>\n'
+        '<publish stream="nroth"/>\n</deploy>'
+    )
+    ended = auroral("check", "--json", EXAMPLES / "grid.xml", "deploy.xml")
+    problems = json.loads(ended.out)["results"][1]["problems"]
+    assert ended.code == 1
+    assert {(problem["line"], problem["what"]) for problem in problems} == {
+        (2, "'a:b:c' is no endpoint"),
+        (2, "unknown query 'Gird'"),
+        (3, "gap is 'x'"),
+        (3, "unknown stream 'deviatoins'"),
+        (4, "unknown input stream 'nroth'"),
+    }

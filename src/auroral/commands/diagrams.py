@@ -15,13 +15,14 @@ from auroral.model.diagram import Diagram
 from auroral.model.errors import AuroralError, DiagramError, Problem, unknown_name
 from auroral.model.stamps import with_stamps
 from auroral.model.xml import Loaded, read_deployment
+from auroral.model.xml.deployment import DeploymentError
 from auroral.model.xml.read import read_xml
 from auroral.model.yaml import read_deployment as read_yaml_deployment
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a file holds: diagrams or a deployment, or the problems for which it cannot be read."""
+    """What a file holds: diagrams or a deployment, or the problems for which it cannot be read, or only in part."""
 
     file: str
     kind: str
@@ -48,6 +49,8 @@ def read_source(file: str, stimes: Sequence[StimeChoice] = ()) -> Source:
         return Source(file, kind, (read_with_stimes(text, file, stimes),))
     except StimeError as error:
         raise WrongUse(f"--stime: {error}") from error
+    except DeploymentError as error:
+        return Source(file, "deployment", (), error.deployment, error.problems, error.warnings)
     except DiagramError as error:
         return Source(file, kind, problems=error.problems, warnings=error.warnings)
 

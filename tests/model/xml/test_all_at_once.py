@@ -146,3 +146,8 @@ def test_the_number_of_inputs_is_judged_though_their_fields_are_not_known() -> N
     )
     assert [p.what for p in found[1:3]] == ["join has 1 input stream", "filter has 2 input streams"]
     assert found[-1].allowed == "a, b, c, x, y", "all streams that there are, whatever is known of them"
+
+
+def test_wrong_queue_options_do_not_hide_what_is_wrong_with_the_box() -> None:
+    found = problems(box("filter", {"expression.0": "vv > 1"}, outs=["p", "q"], extra='queue_type="9"'))
+    assert [p.what.split(":")[0] for p in found] == ["queue_type is '9'", "filter has 2 output streams"]
