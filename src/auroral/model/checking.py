@@ -198,6 +198,7 @@ class _Checking:
         # A bucket of no length is a problem already; boxes are judged all the same.
         report = Report(box.name, place, self.functions, max(1, self.diagram.bucket), box.inputs)
         typed = box.spec.resolve([self.streams[stream] for stream in box.inputs], len(box.outputs), report)
+        typed = None if report.problems else typed
         self.problems += report.problems
         self.warnings += report.warnings
         self.blockers += [replace(p, what=f"box {box.name!r} does not run yet: {p.what}") for p in report.missing]

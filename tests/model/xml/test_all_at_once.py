@@ -150,4 +150,4 @@ def test_the_number_of_inputs_is_judged_though_their_fields_are_not_known() -> N
 
 def test_wrong_queue_options_do_not_hide_what_is_wrong_with_the_box() -> None:
     found = problems(box("filter", {"expression.0": "vv > 1"}, outs=["p", "q"], extra='queue_type="9"'))
-    assert [p.what.split(":")[0] for p in found] == ["queue_type is '9'", "filter has 2 output streams"]
+    assert [p.what.split(":")[0] for p in found] == ["queue_type is '9'", "filter has 2 output streams", "predicate 0"]
