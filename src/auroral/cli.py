@@ -32,7 +32,7 @@ from auroral.commands.terminal import (
     say,
     say_problems,
 )
-from auroral.model.errors import AuroralError
+from auroral.model.errors import AuroralError, DiagramError
 
 _OF_DEPLOYMENTS = (up, down, status, pack, kill, cut, heal, pause, resume, move, change, why, events, tail, catalog)
 COMMANDS: tuple[Any, ...] = (
@@ -96,6 +96,8 @@ def _told(error: BaseException, args: argparse.Namespace) -> int:
             return _with_traceback(args.debug, WRONG_USE)
         case AuroralError():
             say_problems("error", problems_of(error), sys.stderr)
+            if isinstance(error, DiagramError):
+                say_problems("warning", error.warnings, sys.stderr)
             if isinstance(error, SparkFailed):
                 _tell_of_spark()
             return _with_traceback(args.debug, WRONG_INPUT)

@@ -133,3 +133,44 @@ def test_what_does_not_run_yet_is_said(auroral: Call, tmp_path: Path) -> None:
     assert ended.code == 0
     assert "does not run yet" in ended.out and "waitfor" in ended.out
     assert auroral("explain", "later.xml").code == 0
+
+
+def test_a_box_that_reads_the_clock_is_not_called_deterministic(auroral: Call, tmp_path: Path) -> None:
+    (tmp_path / "clock.xml").write_text(
+        '<borealis><schema name="s"><field name="t" type="int"/></schema><input stream="a" schema="s"/>'
+        '<output stream="b"/><output stream="c"/><query name="q"><box name="m" type="map"><in stream="a"/><out stream="b"/>'
+        '<parameter name="expression.0" value="now()"/><parameter name="output-field-name.0" value="when"/></box>'
+        '<box name="f" type="filter"><in stream="a"/><out stream="c"/><parameter name="expression.0" value="t > 1"/></box>'
+        "</query></borealis>"
+    )
+    ended = auroral("check", "--json", "clock.xml")
+    (result,) = json.loads(ended.out)["results"]
+    assert [(box["name"], box["deterministic"]) for box in result["boxes"]] == [("m", "no"), ("f", "yes")]
+
+
+def test_what_was_passed_over_is_shown_beside_what_is_wrong(auroral: Call, tmp_path: Path) -> None:
+    (tmp_path / "odd.xml").write_text('<borealis><shcema name="s"/><input stream="a" schema="s"/></borealis>')
+    for command in (("check", "odd.xml"), ("explain", "odd.xml"), ("run", "odd.xml", "--input", "a=a.csv")):
+        ended = auroral(*command)
+        assert ended.code == 1
+        assert "unknown schema 's'" in ended.out + ended.err
+        assert "warning: odd.xml:1, shcema 's': unknown element 'shcema'" in ended.out + ended.err
+    found = json.loads(auroral("check", "--json", "odd.xml").out)
+    assert "did you mean 'schema'?" in [warning["next"] for warning in found["results"][0]["warnings"]]
+
+
+def test_a_deployment_is_judged_as_a_whole_also_where_some_of_it_cannot_be_read(auroral: Call, tmp_path: Path) -> None:
+    (tmp_path / "deploy.xml").write_text(
+        '<deploy>\n<node endpoint="a:b:c" query="Watch Gird"/>\n<subscribe stream="deviatoins" gap="x"/>\n'
+        '<publish stream="nroth"/>\n</deploy>'
+    )
+    ended = auroral("check", "--json", EXAMPLES / "grid.xml", "deploy.xml")
+    problems = json.loads(ended.out)["results"][1]["problems"]
+    assert ended.code == 1
+    assert {(problem["line"], problem["what"]) for problem in problems} == {
+        (2, "'a:b:c' is no endpoint"),
+        (2, "unknown query 'Gird'"),
+        (3, "gap is 'x'"),
+        (3, "unknown stream 'deviatoins'"),
+        (4, "unknown input stream 'nroth'"),
+    }

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -213,12 +214,21 @@ def test_missing_columns_name_the_nearest(tmp_path: Path) -> None:
     assert read(write(tmp_path / "header.csv", "site,bytes\n"), wanted) == []
 
 
+@pytest.mark.parametrize(("separator", "shown"), [(";", "';'"), ("\t", "tabs"), ("|", "'|'")])
+def test_another_separator_than_commas_is_named(tmp_path: Path, separator: str, shown: str) -> None:
+    file = write(tmp_path / "in.csv", separator.join(("site", "bytes")) + "\n" + separator.join("x1") + "\n")
+    with pytest.raises(MissingColumns, match=rf"next: its columns seem to be separated by {re.escape(shown)}.*commas"):
+        read(file, schema("bytes long, site string"))
+
+
 def test_errors_of_a_file_come_before_the_first_batch_is_asked_for(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"(?s)cannot be read: No such file.*next: check the path"):
         read_batches(tmp_path / "none.csv", SIMPLE)
     write(tmp_path / "some.csv", "a,b\n")
     with pytest.raises(InputError, match=r"has some\.csv"):
         read_batches(tmp_path / "none.csv", SIMPLE)
+    with pytest.raises(InputError, match=r"next: write a speed as a number, as in some\.csv@10x"):
+        read_batches(tmp_path / "some.csv@fast", SIMPLE)
     with pytest.raises(InputError, match=r"(?s)a \.xls file.*allowed: \.csv"):
         read_batches(write(tmp_path / "in.xls", "x"), SIMPLE)
     with pytest.raises(InputError, match="no Parquet file"):

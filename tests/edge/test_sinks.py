@@ -197,7 +197,7 @@ def test_full_disk(tmp_path: Path, kind: str) -> None:
         ballast.write_bytes(bytes(700_000))
         path = disk / f"out.{kind}"
         with open_sink(path, SCHEMA) as sink:
-            with pytest.raises(StorageFull, match=r"(?s)disk is full.*next: make room"):
+            with pytest.raises(StorageFull, match=r"(?s)disk is full.*next: make room.*--resume"):
                 append_until_full(sink)
             position = sink.frontier
             assert position is not None

@@ -308,7 +308,7 @@ def test_full_disk(tmp_path: Path, count: int) -> None:
     with small_disk(tmp_path / "disk", "1m") as disk, SourceLog.open(disk / "log", SCHEMA) as log:
         ballast = disk / "ballast"
         ballast.write_bytes(bytes(600_000))
-        with pytest.raises(StorageFull, match=r"(?s)disk is full.*nothing of it was kept.*next: make room"):
+        with pytest.raises(StorageFull, match=r"(?s)disk is full.*nothing of it was kept.*next: make room.*--resume"):
             fill_until_full(log, count)
         acknowledged = log.state.rows_read
         assert acknowledged > 0

@@ -11,8 +11,8 @@ from auroral.model.errors import DiagramError, Problem
 def errors_say_what_is_allowed_and_what_next(monkeypatch: pytest.MonkeyPatch) -> None:
     make = DiagramError.__init__
 
-    def judged(self: DiagramError, problems: Iterable[Problem]) -> None:
-        make(self, problems)
+    def judged(self: DiagramError, problems: Iterable[Problem], warnings: Iterable[Problem] = ()) -> None:
+        make(self, problems, warnings)
         for problem in self.problems:
             assert problem.allowed and problem.next_step, f"{problem.what!r} lacks what is allowed, or what next"
 

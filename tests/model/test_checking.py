@@ -13,7 +13,7 @@ from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxClass, BoxSpec
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join, JoinBuffer
-from auroral.model.boxes.later import Later
+from auroral.model.boxes.later import Later, TypedLater
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
 from auroral.model.checking import Checked, check
@@ -485,11 +485,23 @@ def test_boxes_of_later_releases_pass_and_block(spec, reason):
         checked.runnable()
 
 
-def test_what_reads_an_unknown_result_is_not_judged():
+def test_what_reads_an_unknown_result_is_not_judged_and_not_left_out():
     reader = Box("reader", Map((("a", "whatever"),)), ("o0",), ("x",))
     unknown = Box("b", Later("combine"), ("s",), ("o0",))
     checked = check(diagram(unknown, reader, outputs=(Output("x"), Output("o0"))))
-    assert [c.box.name for c in checked.boxes] == ["b"]
+    assert [(c.box.name, type(c.typed)) for c in checked.boxes] == [("b", TypedLater), ("reader", TypedLater)]
+    assert [blocker.what.split("'")[1] for blocker in checked.blockers] == ["b"]
+
+
+def test_all_that_does_not_run_yet_is_said_at_once_also_behind_one_another():
+    first = Box("first", Later("update"), ("s",), ("o0",))
+    between = Box("between", Filter(("known_to_nobody > 1",)), ("o0",), ("o1",))
+    second = Box("second", Later("waitfor"), ("o1", "s"), ("o2",))
+    checked = check(diagram(first, between, second, outputs=(Output("o2"),)))
+    assert [blocker.what.split(":")[0] for blocker in checked.blockers] == [
+        "box 'first' does not run yet",
+        "box 'second' does not run yet",
+    ]
 
 
 FIRST = Aggregate(COUNT, FieldWindow("sec", 10, 10, Alignment.FIRST), ("k",))
@@ -629,6 +641,24 @@ def test_other_windows_than_those_dropped_are_a_warning(window, by):
     assert samples(checked) == ()
     (warning,) = checked.warnings
     assert "its results will be partial" in warning.what and warning.next_step
+
+
+@pytest.mark.parametrize(
+    ("window", "step"),
+    [
+        (FieldWindow("sec", 10, 5, Alignment.FIRST), "independent-window-alignment"),
+        (EventTimeWindow("ts", 10_000_000, 5_000_000, 0), "windows of stime"),
+    ],
+)
+def test_windows_that_cannot_be_those_dropped_are_a_warning(window, step):
+    """Which windows a first row begins, or an event time falls into, a window_drop does not know."""
+    drop = Box("drop", WindowDrop(0.5, 1, 10, 5, "sec", ("k",)), ("s",), ("x0",))
+    last = Box("sum", Aggregate(COUNT, window, ("k",)), ("x0",), ("out",))
+    stamp = Stamp("sec", 1_000_000)
+    (warning,) = check(diagram(drop, last, outputs=(Output("out"),), stamp=stamp)).warnings
+    assert "its results will be partial" in warning.what and step in (warning.next_step or "")
+    none = Box("drop", WindowDrop(0.0, 1, 10, 5, "sec", ("k",)), ("s",), ("x0",))
+    assert check(diagram(none, last, outputs=(Output("out"),), stamp=stamp)).warnings == ()
 
 
 def test_groups_that_a_map_changes_are_other_groups():

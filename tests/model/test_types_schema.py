@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from auroral.model import types
 from auroral.model.duration import UNITS, microseconds, spell
-from auroral.model.errors import DiagramError
+from auroral.model.errors import DiagramError, nearest
 from auroral.model.schema import Field, Schema, arrow_schema, schema
 from auroral.model.types import FieldType, Kind, UnknownType, common_type, parse_type
 
@@ -236,3 +236,25 @@ def test_decimals_are_exact(whole, unit, thousandths):
             microseconds(text)
     else:
         assert microseconds(text) == exact // 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"), [("timestmp", "timestamp"), ("Strng(8)", "string"), ("boolen", "bool"), ("bigintt", "long")]
+)
+def test_a_misspelt_type_suggests_the_nearest(text, meant):
+    with pytest.raises(DiagramError) as caught:
+        schema(f"a int, b {text}")
+    (problem,) = caught.value.problems
+    assert problem.next_step == f"did you mean {meant!r}?"
+
+
+def test_what_is_near_to_no_type_suggests_none():
+    with pytest.raises(DiagramError) as caught:
+        schema("a quaternion")
+    assert caught.value.problems[0].next_step == "choose one of these"
+
+
+def test_a_name_in_another_case_is_the_nearest():
+    assert nearest("V", ["ts", "k", "v"]) == "v"
+    assert nearest("siteid", ["site", "SiteId"]) == "SiteId"
+    assert nearest("Zz", ["ts", "k"]) is None

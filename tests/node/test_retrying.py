@@ -54,6 +54,39 @@ def test_a_job_that_fails_once_is_run_again(tmp_path: Path, caplog: pytest.LogCa
     )
 
 
+@pytest.mark.parametrize("error", [PySparkException("the JVM has gone"), ConnectionRefusedError(111, "refused")])
+def test_a_spark_that_ends_while_the_run_is_stopping_is_no_failure(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    """As where a service is stopped: SIGTERM goes to the program and to its Java alike."""
+    told: list[Runner] = []
+
+    def gone(lo: int, hi: int) -> None:
+        told[0].request_stop(drain=False)
+        raise error
+
+    told.append(run_with(tmp_path / "run", PassOn(before=gone)))
+    told[0].run()
+    assert told[0].state is State.STOPPED and told[0].error is None and told[0].status().retries == 0
+    assert "while the run was stopping" in caplog.text
+    resumed = runner_in(tmp_path / "run", checked(), PassOn())
+    resumed.run()
+    assert resumed.state is State.FINISHED and stimes(resumed) == [1.5, 2.5, 3.5]
+
+
+def test_a_function_that_fails_while_the_run_is_stopping_is_told(tmp_path: Path) -> None:
+    told: list[Runner] = []
+
+    def wrong(lo: int, hi: int) -> None:
+        told[0].request_stop(drain=False)
+        raise UserCodeFailed("box 'm': function 'f' failed", lo, hi)
+
+    told.append(run_with(tmp_path / "run", PassOn(before=wrong)))
+    with pytest.raises(UserCodeFailed):
+        told[0].run()
+    assert told[0].state is State.FAILED
+
+
 def test_a_job_that_fails_twice_ends_the_run(tmp_path: Path) -> None:
     runner = run_with(tmp_path / "run", failing(PySparkException("first"), PySparkException("second")))
     with pytest.raises(PySparkException, match="second"):

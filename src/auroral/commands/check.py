@@ -24,7 +24,7 @@ from auroral.model.deployment import Deployment
 from auroral.model.diagram import Diagram
 from auroral.model.duration import spell
 from auroral.model.errors import DiagramError, Place, Problem
-from auroral.model.placement import check_deployment
+from auroral.model.placement import check_deployment, unknown_names
 from auroral.model.xml import Loaded
 
 NAME = "check"
@@ -133,7 +133,8 @@ def _try_out(verdicts: list[Verdict], args: Namespace) -> None:
 
 def _verdicts(source: Source, sources: list[Source]) -> list[Verdict]:
     if source.problems:
-        return [Verdict(source.file, source.kind, source.file, source.problems)]
+        problems = source.problems + _unknown(source, sources)
+        return [Verdict(source.file, source.kind, source.file, problems, source.warnings)]
     if source.deployment is not None:
         return [_deployment(source.file, source.deployment, sources)]
     return [_diagram(source, loaded) for loaded in source.diagrams]
@@ -166,6 +167,14 @@ def _deployment(file: str, deployment: Deployment, sources: list[Source]) -> Ver
         except DiagramError as error:
             verdict.problems = error.problems
     return verdict
+
+
+def _unknown(source: Source, sources: list[Source]) -> tuple[Problem, ...]:
+    """What else is wrong with a deployment of which some could not be read, as far as the diagrams beside it tell."""
+    diagrams = [loaded.diagram for one in sources for loaded in one.diagrams]
+    if source.deployment is None or not diagrams:
+        return ()
+    return tuple(unknown_names(source.deployment, _together(diagrams)))
 
 
 def _together(diagrams: list[Diagram]) -> Diagram:

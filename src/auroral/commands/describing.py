@@ -11,6 +11,7 @@ from auroral.model.boxes.later import TypedLater
 from auroral.model.checking import Checked, CheckedBox
 from auroral.model.diagram import Diagram, Input
 from auroral.model.duration import spell
+from auroral.model.expression import impure_functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,8 @@ def _box(checked: CheckedBox, query: str, bucket: int) -> Described:
     # A box that does not run yet says nothing of its ports: all that it reads counts as needed.
     required = typed.required if len(typed.required) == len(box.inputs) else (True,) * len(box.inputs)
     fold = typed.box_class is BoxClass.FOLD
+    # Each class is part of the one before it (D12): what is not deterministic is not convergent, nor repeatable.
+    pure = not any(impure_functions(expression) for expression in typed.expressions())
     return Described(
         box.name,
         getattr(box.spec, "type_name", box.spec.type),
@@ -90,9 +93,9 @@ def _box(checked: CheckedBox, query: str, bucket: int) -> Described:
         typed.past,
         tuple(zip(box.inputs, required, strict=True)),
         box.outputs,
-        "unknown" if later else "if its function is" if isinstance(typed, TypedApply) else "yes",
-        typed.convergent,
-        facts.repeatable,
+        "unknown" if later else "no" if not pure else "if its function is" if isinstance(typed, TypedApply) else "yes",
+        typed.convergent and pure,
+        facts.repeatable and pure,
         facts.order_key,
         facts.result_stime,
         str(typed.on_error),

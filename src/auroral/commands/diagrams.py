@@ -15,19 +15,22 @@ from auroral.model.diagram import Diagram
 from auroral.model.errors import AuroralError, DiagramError, Problem, unknown_name
 from auroral.model.stamps import with_stamps
 from auroral.model.xml import Loaded, read_deployment
+from auroral.model.xml.deployment import DeploymentError
 from auroral.model.xml.read import read_xml
 from auroral.model.yaml import read_deployment as read_yaml_deployment
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a file holds: diagrams or a deployment, or the problems for which it cannot be read."""
+    """What a file holds: diagrams or a deployment, or the problems for which it cannot be read, or only in part."""
 
     file: str
     kind: str
     diagrams: tuple[Loaded, ...] = ()
     deployment: Deployment | None = None
     problems: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    """What is odd in a file that cannot be read."""
 
 
 def read_source(file: str, stimes: Sequence[StimeChoice] = ()) -> Source:
@@ -46,8 +49,10 @@ def read_source(file: str, stimes: Sequence[StimeChoice] = ()) -> Source:
         return Source(file, kind, (read_with_stimes(text, file, stimes),))
     except StimeError as error:
         raise WrongUse(f"--stime: {error}") from error
+    except DeploymentError as error:
+        return Source(file, "deployment", (), error.deployment, error.problems, error.warnings)
     except DiagramError as error:
-        return Source(file, kind, problems=error.problems)
+        return Source(file, kind, problems=error.problems, warnings=error.warnings)
 
 
 def load_one(
@@ -56,7 +61,7 @@ def load_one(
     """The diagram of a file, which must have one, or one of that name; `chosen_by` is how to say so."""
     source = read_source(file, stimes)
     if source.problems:
-        raise DiagramError(source.problems)
+        raise DiagramError(source.problems, source.warnings)
     if source.deployment is not None:
         raise AuroralError(
             f"{file} is a deployment: it says where queries run, not what they are\n"
@@ -82,7 +87,7 @@ def load_one(
 def load_deployment(file: str) -> Deployment:
     source = read_source(file)
     if source.problems:
-        raise DiagramError(source.problems)
+        raise DiagramError(source.problems, source.warnings)
     if source.deployment is None:
         raise AuroralError(
             f"{file} is a diagram: it says what queries are, not where they run\n"

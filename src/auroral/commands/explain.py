@@ -77,7 +77,7 @@ def _chosen(args: Namespace) -> list[Loaded]:
     register_functions(args.functions)
     source = read_source(args.file, args.stime)
     if source.problems:
-        raise DiagramError(source.problems)
+        raise DiagramError(source.problems, source.warnings)
     if source.deployment is not None:
         raise AuroralError(
             f"{args.file} is a deployment: there is no SQL in it\n"

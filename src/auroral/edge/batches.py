@@ -21,12 +21,22 @@ class MissingColumns(InputError):
 
     def __init__(self, file: str, missing: Sequence[str], found: Sequence[str]):
         guesses = [(name, nearest(name, found)) for name in missing]
-        step = "; ".join(f"did you mean {guess!r} for {name!r}?" for name, guess in guesses if guess)
+        step = _separated(missing, found) or "; ".join(
+            f"did you mean {guess!r} for {name!r}?" for name, guess in guesses if guess
+        )
         super().__init__(
             f"{file}: no column {', '.join(map(repr, missing))}\n"
             f"    allowed: columns of the file are {', '.join(found) or 'none'}\n"
             f"    next: {step or 'add the column to the file, or take the field out of the schema'}"
         )
+
+
+def _separated(missing: Sequence[str], found: Sequence[str]) -> str | None:
+    """What to do about a file whose one column is all of its columns, with something else than commas between them."""
+    for separator, shown in ((";", "';'"), ("\t", "tabs"), ("|", "'|'")):
+        if len(found) == 1 and set(missing) <= {name.strip() for name in found[0].split(separator)}:
+            return f"its columns seem to be separated by {shown}: write the file with commas"
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,9 @@ from auroral.model.errors import AuroralError
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
+# Not the same command: that would be a new run, which refuses outputs that are there.
+_GO_ON = "then go on with what there is, as by auroral run --resume RUN_FOLDER"
+
 
 class StorageError(AuroralError):
     """The disk did not take what was written. Nothing of it counts; what was there before is untouched."""
@@ -31,11 +34,11 @@ def storage_error(error: OSError, what: str, path: Path) -> StorageError:
         return StorageFull(
             f"the disk is full: {what} could not be written to {path}; nothing of it was kept\n"
             "    allowed: what was written before is safe, and the run can go on from it\n"
-            f"    next: make room on the disk that holds {path.parent}, then start the same command again"
+            f"    next: make room on the disk that holds {path.parent}, {_GO_ON}"
         )
     return StorageError(
         f"{what} could not be written to {path}: {error.strerror}; nothing of it was kept\n"
-        f"    next: check that {path.parent} can be written, then start the same command again"
+        f"    next: check that {path.parent} can be written, {_GO_ON}"
     )
 
 

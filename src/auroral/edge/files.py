@@ -97,6 +97,8 @@ def _must_be_readable(path: Path) -> None:
         next_step = "check the path"
         if isinstance(error, PermissionError):
             next_step = f"give yourself the right to read it, for example chmod u+r {path}"
+        elif "@" in path.name and path.with_name(path.name.rpartition("@")[0]).exists():
+            next_step = f"write a speed as a number, as in {path.name.rpartition('@')[0]}@10x, or leave it out"
         elif path.parent.is_dir() and (there := sorted(p.name for p in path.parent.iterdir())):
             next_step = f"check the path; {path.parent} has {', '.join(there[:8])}{', ...' if there[8:] else ''}"
         raise InputError(f"{path} cannot be read: {error.strerror}\n    next: {next_step}") from error

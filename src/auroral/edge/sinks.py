@@ -86,7 +86,7 @@ class Sink(ABC):
             raise OutputError(
                 f"{self.name}: an earlier write failed and could not be undone\n"
                 "    allowed: what its commit says is safe, and the run can go on from it\n"
-                "    next: check the disk, then start the same command again"
+                "    next: check the disk, then go on with: auroral run --resume RUN_FOLDER"
             )
 
     @abstractmethod

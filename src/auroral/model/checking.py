@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from auroral.model.boxes.base import BoxClass, Report
-from auroral.model.boxes.later import NotYet, TypedLater, later
+from auroral.model.boxes.later import Later, NotYet, TypedLater, later
 from auroral.model.declared import against_declared
 from auroral.model.diagram import Box, Diagram, Input, Output
 from auroral.model.errors import DiagramError, Place, Problem, unknown_name
@@ -22,6 +22,9 @@ from auroral.model.unjudged import passes_rows_on, problems_apart_from_types
 from auroral.model.window_samples import CheckedBox, with_window_samples
 
 __all__ = ["Checked", "CheckedBox", "check"]
+
+_RUN = "boxes and forms of boxes that run: see docs/boxes.md and docs/limitations.md"
+_BEHIND = NotYet("what it reads comes from a box that does not run yet", "see that box")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +194,11 @@ class _Checking:
         if None in known:
             self.problems += problems_apart_from_types(box.spec, known, place)
             self.unknown.update(box.outputs)
-            return None
+            return self._behind(box, place)
         # A bucket of no length is a problem already; boxes are judged all the same.
         report = Report(box.name, place, self.functions, max(1, self.diagram.bucket), box.inputs)
         typed = box.spec.resolve([self.streams[stream] for stream in box.inputs], len(box.outputs), report)
+        typed = None if report.problems else typed
         self.problems += report.problems
         self.warnings += report.warnings
         self.blockers += [replace(p, what=f"box {box.name!r} does not run yet: {p.what}") for p in report.missing]
@@ -218,8 +222,15 @@ class _Checking:
         self.streams.update(zip(box.outputs, typed.outputs, strict=True))
         return CheckedBox(box, typed)
 
+    def _behind(self, box: Box, place: Place) -> CheckedBox:
+        """A box that cannot be judged. Where its type does not run yet, whatever it reads, that is said all the same."""
+        if isinstance(box.spec, Later):
+            what = f"box {box.name!r} does not run yet: {box.spec.not_yet.why}"
+            self.blockers.append(Problem(what, place, _RUN, box.spec.not_yet.instead))
+        return CheckedBox(box, later(_BEHIND))
+
     def _later(self, box: Box, typed: TypedLater, report: Report) -> CheckedBox:
-        reasons = [(typed.reason, "boxes and forms of boxes that run: see docs/boxes.md and docs/limitations.md")]
+        reasons = [(typed.reason, _RUN)]
         # Where something is wrong, as a stream that is made twice, there may be no way back; and nothing would be told of it.
         if typed.not_stime and not self.problems:
             reasons = [self._lost(box.inputs[lost.port], lost.field) for lost in typed.not_stime]
@@ -264,7 +275,8 @@ class _Checking:
         self._sites(output, place)
         found = self.streams.get(output.stream)
         if found is None:
-            self.problems.append(unknown_name("stream", output.stream, sorted(self.streams), place))
+            made = sorted({stream for stream, _ in produced(self.diagram)})
+            self.problems.append(unknown_name("stream", output.stream, made, place))
         elif output.schema is not None:
             wrong, odd = against_declared(output, output.schema, found.schema, place)
             self.problems += wrong

@@ -52,11 +52,16 @@ class AuroralError(Exception):
 
 
 class DiagramError(AuroralError):
-    """All that is wrong with a diagram, a deployment or an expression, at once."""
+    """All that is wrong with a diagram, a deployment or an expression, at once.
 
-    def __init__(self, problems: Iterable[Problem]):
+    `warnings` are what is odd besides, as a misspelt element that was passed over: often the cause of what is wrong.
+    """
+
+    def __init__(self, problems: Iterable[Problem], warnings: Iterable[Problem] = ()):
         self.problems = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        self.warnings = tuple(warnings)
+        odd = [f"warning: {warning}" for warning in self.warnings]
+        super().__init__("\n".join([*map(str, self.problems), *odd]))
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -65,8 +70,10 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     candidates = [other for other in islice(known, _MOST_COMPARED) if len(other) <= _LONGEST_COMPARED]
     if len(name) > _LONGEST_COMPARED:
         return None
-    matches = difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)
-    return matches[0] if matches else None
+    # Another case is the slightest of misspellings.
+    folded = {other.casefold(): other for other in reversed(candidates)}
+    matches = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    return folded[matches[0]] if matches else None
 
 
 def unknown_name(kind: str, name: str, known: Sequence[str], place: Place = NOWHERE) -> Problem:

@@ -25,6 +25,17 @@ def check_deployment(deployment: Deployment, diagram: Diagram) -> Placement:
     return _Checking(deployment, diagram).run()
 
 
+def unknown_names(deployment: Deployment, diagram: Diagram) -> list[Problem]:
+    """Queries, streams, boxes and tables that are not the diagram's, of a deployment whose nodes are not all known."""
+    checking = _Checking(deployment, diagram)
+    try:
+        checking.run()
+    except DiagramError as error:
+        names = tuple(f"unknown {kind} " for kind in ("query", "input stream", "stream", "box", "table"))
+        return [problem for problem in error.problems if problem.what.startswith(names)]
+    return []
+
+
 def by_any_case(names: Iterable[str]) -> dict[str, str]:
     """Look-up of names as written, and by their lower case: Borealis folds most names, but not all."""
     written = list(names)

@@ -154,7 +154,11 @@ def _from_pairs(pairs: Iterable[tuple[str, str | FieldType]]) -> Schema:
             fields.append(Field(_text(name), _type(type_text)))
         except UnknownType as error:
             problems.append(
-                Problem(f"field {name!r}: {error}", allowed=types.allowed_types(), next_step="choose one of these")
+                Problem(
+                    f"field {name!r}: {error}",
+                    allowed=types.allowed_types(),
+                    next_step=error.next_step("choose one of these"),
+                )
             )
     if problems:
         raise DiagramError(problems)

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from auroral.model.errors import nearest
+
 
 class Kind(StrEnum):
     BYTE = "byte"
@@ -117,7 +119,14 @@ def string(size: int) -> FieldType:
 
 
 class UnknownType(ValueError):
-    """The text names no field type that Auroral has; those that it has are `allowed_types`."""
+    """The text names no field type that Auroral has; those that it has are `allowed_types`. `meant` is the nearest."""
+
+    def __init__(self, what: str, meant: str | None = None):
+        super().__init__(what)
+        self.meant = meant
+
+    def next_step(self, otherwise: str) -> str:
+        return f"did you mean {self.meant!r}?" if self.meant else otherwise
 
 
 def parse_type(text: str) -> FieldType:
@@ -132,7 +141,7 @@ def parse_type(text: str) -> FieldType:
     if kind is None:
         if word in ("array", "map", "struct", "variant"):
             raise UnknownType(f"the type {word!r} is nested; fields are scalars")
-        raise UnknownType(f"{text.strip()!r} is not a field type")
+        raise UnknownType(f"{text.strip()!r} is not a field type", _meant(word))
     if kind is Kind.DECIMAL:
         precision, scale = int(first or 10), int(second or 0)
         if not (1 <= precision <= 38 and 0 <= scale <= precision):
@@ -145,6 +154,11 @@ def parse_type(text: str) -> FieldType:
     if first is not None:
         raise UnknownType(f"{text.strip()!r}: only string and decimal take a size")
     return FieldType(kind)
+
+
+def _meant(word: str) -> str | None:
+    found = nearest(word, [*(kind.value for kind in Kind), *_ALIASES])
+    return None if found is None else str(_ALIASES.get(found, found))
 
 
 def allowed_types() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from auroral.model.boxes.aggregate import Aggregate
-from auroral.model.boxes.base import BoxSpec, Source
+from auroral.model.boxes.base import BoxSpec, Source, wrong_ports
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join
 from auroral.model.boxes.stateless import Delay, Filter, Map
@@ -15,6 +15,8 @@ from auroral.model.expression import parse, parse_aggregate
 from auroral.model.on_error import OnError
 from auroral.model.stream import StreamType
 from auroral.model.written import place_of
+
+_ONE_INPUT = (Filter, Map, Aggregate, Delay, RandomDrop, WindowDrop)
 
 
 def passes_rows_on(spec: BoxSpec) -> bool:
@@ -26,7 +28,11 @@ def passes_rows_on(spec: BoxSpec) -> bool:
 
 
 def problems_apart_from_types(spec: BoxSpec, inputs: Sequence[StreamType | None], place: Place) -> Iterator[Problem]:
-    """Expressions that cannot be read, whatever the fields are, and fields of a join that its known input (not None) has not."""
+    """Expressions that cannot be read, whatever the fields are, a wrong number of inputs, and fields of a join that its known input
+    (not None) has not."""
+    wanted = 2 if isinstance(spec, Join) else 1 if isinstance(spec, _ONE_INPUT) else len(inputs)
+    if len(inputs) != wanted:
+        yield wrong_ports(spec.type, len(inputs), wanted, "input", place)
     if isinstance(spec, Join):
         for stream, buffer in zip(inputs, (spec.left, spec.right), strict=False):
             if stream is not None and buffer.field is not None and stream.schema.get(buffer.field) is None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from auroral.model.boxes.aggregate import TypedStimeAggregate, WindowSample
+from auroral.model.boxes.aggregate_typed import TypedEventTimeAggregate, TypedFirstAligned
 from auroral.model.boxes.base import TypedBox
 from auroral.model.boxes.drop import TypedRandomDrop, TypedWindowDrop
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
@@ -47,12 +48,28 @@ def with_window_samples(boxes: list[CheckedBox], warnings: list[Problem]) -> Ite
                         )
                     )
             checked = CheckedBox(box, replace(typed, kept_windows=tuple(samples)))
+        elif isinstance(typed, TypedFirstAligned | TypedEventTimeAggregate):
+            warnings += [_other_windows(box, typed, name) for name, drop in upstream if drop.rate > 0]
         passed = tuple((name, drop) for name, drop in upstream if _keeps_groups(typed, drop.group_by))
         if isinstance(typed, TypedWindowDrop):
             passed = (*passed, (box.name, typed))
         for stream in box.outputs:
             drops[stream] = passed
         yield checked
+
+
+def _other_windows(box: Box, typed: TypedBox, drop: str) -> Problem:
+    """Windows that a window_drop, which keeps no state and sees stimes, cannot know of."""
+    if isinstance(typed, TypedFirstAligned):
+        how, step = "by the first row of a group", "set independent-window-alignment to 1, or use aggregate in Python"
+    else:
+        how, step = "by event time", "aggregate over windows of stime, or drop rows with random_drop"
+    return Problem(
+        f"box {box.name!r} aligns its windows {how}, and window_drop {drop!r} before it drops others: its results will be partial",
+        box.place,
+        allowed="windows that begin at multiples of the advance in stime",
+        next_step=step,
+    )
 
 
 def _keeps_groups(typed: TypedBox, group_by: tuple[str, ...]) -> bool:

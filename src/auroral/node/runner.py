@@ -155,14 +155,21 @@ class Runner:
                 return self._work(self._make_evaluator())
             except Exception as error:
                 frontier = self.account.frontier
+                what = next(iter(str(error).splitlines()), "")
+                if self._given_up(error):
+                    _log.warning("a job failed while the run was stopping: %s: %s", type(error).__name__, what)
+                    raise Cancelled from error
                 if not may_pass(error) or frontier == failed_at:
                     raise
                 failed_at = frontier
                 self.retries += 1
-                what = next(iter(str(error).splitlines()), "")
                 _log.warning(
                     "a job from stime %s on failed and is run again: %s: %s", frontier, type(error).__name__, what
                 )
+
+    def _given_up(self, error: Exception) -> bool:
+        """Whether Spark went because the run was to end: who stops a service tells its program and its Java alike."""
+        return self._stop.is_set() and not self._drain and (may_pass(error) or isinstance(error, ConnectionError))
 
     def _work(self, evaluator: Evaluator) -> None:
         if not self._rebuild(evaluator):

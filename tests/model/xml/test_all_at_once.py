@@ -125,3 +125,29 @@ def test_thousands_of_unknown_names_take_no_time() -> None:
     boxes = [box("union", ins=[f"nowhere{n}"], outs=[f"o{n}"], name=f"b{n}") for n in range(2000)]
     found = problems(*boxes, '<input stream="c" schema="rwo"/>')
     assert len(found) == 2001
+
+
+def test_what_was_passed_over_is_said_with_what_is_wrong() -> None:
+    """An element that is misspelt is ignored, and then missed: the error alone does not tell why."""
+    with pytest.raises(DiagramError) as caught:
+        load('<shcema name="Late"><field name="n" type="int"/></shcema>', '<input stream="c" schema="Late"/>')
+    (wrong,), (odd,) = caught.value.problems, caught.value.warnings
+    assert wrong.what == "unknown schema 'Late'"
+    assert (odd.place.line, odd.next_step) == (5, "did you mean 'schema'?")
+    assert str(caught.value).endswith(f"warning: {odd}")
+
+
+def test_the_number_of_inputs_is_judged_though_their_fields_are_not_known() -> None:
+    found = problems(
+        '<input stream="c" schema="missing"/>',
+        box("join", JOIN, ins=["c"], outs=["x"], name="alone"),
+        box("filter", {"expression.0": "v > 1"}, ins=["c", "a"], outs=["y"], name="both"),
+        '<output stream="z"/>',
+    )
+    assert [p.what for p in found[1:3]] == ["join has 1 input stream", "filter has 2 input streams"]
+    assert found[-1].allowed == "a, b, c, x, y", "all streams that there are, whatever is known of them"
+
+
+def test_wrong_queue_options_do_not_hide_what_is_wrong_with_the_box() -> None:
+    found = problems(box("filter", {"expression.0": "vv > 1"}, outs=["p", "q"], extra='queue_type="9"'))
+    assert [p.what.split(":")[0] for p in found] == ["queue_type is '9'", "filter has 2 output streams", "predicate 0"]

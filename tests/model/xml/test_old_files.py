@@ -78,6 +78,18 @@ def test_a_function_that_repeats_the_order_field_loads() -> None:
     assert isinstance(spec("aggregate", {**AGGREGATE, "aggregate-function-output-name.0": "other"}), Aggregate)
 
 
+@pytest.mark.parametrize("type_name", ["aggregate", "revisionaggregate"])
+def test_groups_by_the_order_field_load(type_name: str) -> None:
+    by_order = {**AGGREGATE, "group-by": "k, T"}
+    more = {"processing-mode": "UPSTREAM"} if type_name == "revisionaggregate" else {}
+    loaded = load('<output stream="x" schema="row"/>', box(type_name, {**by_order, **more}, outs=["x"]))
+    assert isinstance(next(loaded.diagram.boxes).spec, Later)
+    (odd,) = [w for w in loaded.warnings if "'t'" in w.what]
+    assert odd.place.element.endswith("parameter 'group-by'")
+    (blocker,) = check(loaded.diagram).blockers
+    assert "does not run yet" in blocker.what and blocker.next_step
+
+
 def test_values_in_order_of_arrival_say_why_they_do_not_run() -> None:
     arrival = {**AGGREGATE, "order-by": "TUPLENUM"}
     assert "order of arrival" in warning(box("aggregate", arrival)).what

@@ -144,3 +144,10 @@ def test_roots() -> None:
     assert unknown.allowed is not None
     assert "deploy" in unknown.allowed
     assert unknown.place.line == 2
+
+
+def test_a_file_that_is_something_else_says_what_a_diagram_is() -> None:
+    with pytest.raises(DiagramError) as caught:
+        read_xml(b"ts,k,v\n2026-03-01T12:00:00Z,a,1\n", "rows.csv")
+    (problem,) = caught.value.problems
+    assert "which begins with <" in (problem.next_step or "")

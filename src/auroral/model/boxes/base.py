@@ -158,7 +158,7 @@ class Report:
 
 @runtime_checkable
 class BoxSpec(Protocol):
-    """What a user says of a box. `resolve` returns None exactly when it reported a problem, or a missing function."""
+    """What a user says of a box. `resolve` returns None only when it reported a problem, or a missing function."""
 
     type: ClassVar[str]
     facts: ClassVar[BoxFacts]
@@ -172,14 +172,16 @@ def error_stream(stream: StreamType) -> StreamType:
 
 
 def expect_ports(report: Report, kind: str, inputs: Sequence[StreamType], outputs: int, n_in: int, n_out: int) -> bool:
-    """Note a wrong number of ports."""
-    right = True
-    for have, want, word in ((len(inputs), n_in, "input"), (outputs, n_out, "output")):
-        if have != want:
-            report.add(
-                f"{kind} has {have} {word} streams",
-                allowed=f"{want}",
-                next_step=f"connect {want} {word} stream{'s' * (want != 1)}",
-            )
-            right = False
-    return right
+    """Note a wrong number of ports; whether the inputs are those that the box can be judged by."""
+    wrong = [
+        wrong_ports(kind, have, want, word, report.place)
+        for have, want, word in ((len(inputs), n_in, "input"), (outputs, n_out, "output"))
+        if have != want
+    ]
+    report.problems += wrong
+    return len(inputs) == n_in
+
+
+def wrong_ports(kind: str, have: int, want: int, word: str, place: Place) -> Problem:
+    what = f"{kind} has {have} {word} stream{'s' * (have != 1)}"
+    return Problem(what, place, f"{want}", f"connect {want} {word} stream{'s' * (want != 1)}")

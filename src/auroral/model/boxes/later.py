@@ -92,6 +92,10 @@ REPEATED_FIELDS = NotYet(
     "order-on-field and an aggregate-function-output-name are the same field of the result",
     "give the function's field another name",
 )
+REPEATED_GROUPS = NotYet(
+    "order-on-field is one of the group-by fields: the result would have it twice",
+    "leave it out of group-by, or copy it in a map before and group by the copy",
+)
 TUPLE_JOINS = NotYet(
     "join buffers of a number of tuples are folds of a later release",
     "write order-by VALUES on both sides, on the fields that are the inputs' stimes",
@@ -109,7 +113,10 @@ ONE_SIDED_JOINS = NotYet(
 )
 
 FORMS = {
-    "aggregate": (TUPLE_WINDOWS, ARRIVAL_WINDOWS, FIELD_WINDOWS, FRACTIONS, WINDOW_TIMEOUTS, REPEATED_FIELDS),
+    "aggregate": (
+        *(TUPLE_WINDOWS, ARRIVAL_WINDOWS, FIELD_WINDOWS, FRACTIONS, WINDOW_TIMEOUTS),
+        *(REPEATED_FIELDS, REPEATED_GROUPS),
+    ),
     "window_drop": (TUPLE_WINDOWS, FIELD_WINDOWS),
     "join, sjoin, aurorajoin": (TUPLE_JOINS, FIELD_JOINS, JOIN_TIMEOUTS),
     "sjoin": (ONE_SIDED_JOINS,),
@@ -145,8 +152,12 @@ class Later:
         compiles_to="loads, does not run yet",
     )
 
+    @property
+    def not_yet(self) -> NotYet:
+        return self.reason or LATER.get(self.type_name) or NotYet("it comes in a later release", _APPLY)
+
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
-        reason = self.reason or LATER.get(self.type_name) or NotYet("it comes in a later release", _APPLY)
+        reason = self.not_yet
         if self.like is not None:
             typed = self.like.resolve(inputs, outputs, report)
             known = typed is not None and self.type_name != "revisionaggregate"

@@ -95,7 +95,8 @@ def make_function(name: str, call: Callable[..., Any] | None, args: str, returns
         try:
             types.append(parse_type(text))
         except UnknownType as error:
-            problems.append(Problem(f"function {name!r}: {error}", allowed=allowed_types(), next_step="mend the type"))
+            step = error.next_step("mend the type")
+            problems.append(Problem(f"function {name!r}: {error}", allowed=allowed_types(), next_step=step))
     if problems:
         raise DiagramError(problems)
     return Function(lowered, tuple(types[:-1]), types[-1], call)

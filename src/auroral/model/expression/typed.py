@@ -122,7 +122,7 @@ def sql(text: str, type: str | FieldType) -> SqlExpression:
                 Problem(
                     f"the SQL expression {text!r}: {error}",
                     allowed=allowed_types(),
-                    next_step="mend the type, the second argument",
+                    next_step=error.next_step("mend the type, the second argument"),
                 )
             ],
         ) from None

@@ -23,10 +23,21 @@ from auroral.model.deployment import (
     endpoint,
     spark,
 )
+from auroral.model.errors import DiagramError, Problem
 from auroral.model.xml.notes import Notes
 from auroral.model.xml.parameters import LARGEST
 from auroral.model.xml.read import Element, expect_root, read_xml
 from auroral.model.xml.vocabulary import DEPLOYMENT, check_words
+
+_NOWHERE = endpoint("")
+
+
+class DeploymentError(DiagramError):
+    """All that is wrong with a deployment's text. `deployment` is what could be read of it, to be looked through for more."""
+
+    def __init__(self, problems: Iterable[Problem], warnings: Iterable[Problem], deployment: Deployment):
+        super().__init__(problems, warnings)
+        self.deployment = deployment
 
 
 def read_deployment(text: str | bytes, file: str | None = None) -> Deployment:
@@ -69,7 +80,8 @@ def deployment_in(root: Element, notes: Notes) -> Deployment:
         ),
     )
     if notes.errors:
-        raise notes.failure()
+        wrong = notes.failure()
+        raise DeploymentError(wrong.problems, wrong.warnings, deployment)
     return replace(deployment, warnings=tuple(notes.warnings))
 
 
@@ -91,10 +103,10 @@ class _Reading:
 
     def nodes(self, parent: Element) -> list[Node]:
         read = [(e, self.endpoint(e, NODE_PORT)) for e in parent.all("node")]
+        # A node whose endpoint is wrong stands for its queries: what is wrong with those is to be found too.
         return [
-            Node(found, _list(e, "query"), self._spark(e, found), self.notes.place(e))
+            Node(found or _NOWHERE, _list(e, "query"), self._spark(e, found or _NOWHERE), self.notes.place(e))
             for e, found in read
-            if found is not None
         ]
 
     def _spark(self, element: Element, at: Endpoint) -> str | None:

@@ -67,7 +67,7 @@ class Notes:
         return len(self.warnings) >= MAX_NOTES
 
     def failure(self) -> DiagramError:
-        return DiagramError(sorted(self.errors, key=lambda problem: problem.place.line or 0))
+        return DiagramError(_by_line(self.errors), _by_line(self.warnings))
 
     def name(self, element: Element, attribute: str = "name", *, fold: bool = True) -> str | None:
         """A name in an attribute; None where there is none (reported by `check_words` if one is needed).
@@ -115,3 +115,7 @@ class Notes:
         if value is None:
             self.error(element, f"{what} is {text[:60]!r}", "0 or 1 (or false, true)", "write 1 for yes, 0 for no")
         return value
+
+
+def _by_line(problems: list[Problem]) -> list[Problem]:
+    return sorted(problems, key=lambda problem: problem.place.line or 0)

@@ -104,7 +104,6 @@ class Queries:
 
     def _box(self, element: Element, outer: QueueOptions) -> Box:
         """The box; one that is wrong keeps its name and streams, so that the rest can still be checked."""
-        before = len(self.notes.errors)
         name = self.notes.name(element)
         queue = queue_options(element, outer, self.notes)
         ports = list(element.all("in"))
@@ -121,7 +120,7 @@ class Queries:
         streams_read = all(stream is not None for stream in (*inputs, *outputs))
         return Box(
             name or f"box in line {element.line}",
-            spec if len(self.notes.errors) == before and streams_read else UNREADABLE,
+            spec if ports and streams_read else UNREADABLE,
             tuple(stream for stream in inputs if stream is not None),
             tuple(stream for stream in outputs if stream is not None),
             _node(element),

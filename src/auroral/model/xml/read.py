@@ -171,6 +171,10 @@ class _Tree:
         except expat.ExpatError as error:
             what = f"this is not well-formed XML: {expat.ErrorString(error.code)}"
             step = "mend the text here or just before"
+            if b"<" not in encoded:
+                step = (
+                    "a diagram is XML, which begins with <, or a Python file whose name ends with .py: give that file"
+                )
             raise _wrong(what, self.file, error.lineno, "well-formed XML", step) from None
         if self.has_doctype:
             self._no_entities(encoded)

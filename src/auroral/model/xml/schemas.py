@@ -123,9 +123,8 @@ class Schemas:
         try:
             field_type = parse_type(written[:200])
         except UnknownType as error:
-            self.notes.error(
-                element, f"field {name!r}: {error}", allowed=allowed_types(), next_step="choose one of these"
-            )
+            step = error.next_step("choose one of these")
+            self.notes.error(element, f"field {name!r}: {error}", allowed=allowed_types(), next_step=step)
             return None
         sized = self._sized(element, name, field_type)
         return None if sized is None else Field(name, sized)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.base import BoxSpec
 from auroral.model.boxes.join import Join, JoinBuffer
-from auroral.model.boxes.later import ARRIVAL_WINDOWS, ONE_SIDED_JOINS, REPEATED_FIELDS, Later
+from auroral.model.boxes.later import ARRIVAL_WINDOWS, ONE_SIDED_JOINS, REPEATED_FIELDS, REPEATED_GROUPS, Later
 from auroral.model.expression import parse_aggregate
 from auroral.model.windows import Alignment, FieldWindow, TupleWindow
 from auroral.model.xml.parameters import Parameters
@@ -58,6 +58,10 @@ def aggregate(parameters: Parameters, _inputs: int) -> BoxSpec:
             f"aggregate-function-output-name.{repeated[0]}", reason, "give the function's field another name"
         )
         return Later("aggregate", parameters.rest(), replace(REPEATED_FIELDS, why=reason))
+    if field in group_by and not parameters.failed:
+        reason = f"group-by and order-on-field both name the result's {field!r}"
+        parameters.warn("group-by", reason, REPEATED_GROUPS.instead)
+        return Later("aggregate", parameters.rest(), replace(REPEATED_GROUPS, why=reason))
     alignment = Alignment.INDEPENDENT if independent else Alignment.FIRST
     return Aggregate(calls, FieldWindow(field or "", sizes[0], sizes[1], alignment, slack, timeout), group_by)
 
