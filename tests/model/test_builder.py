@@ -24,7 +24,16 @@ from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join, JoinKind, TypedJoin
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
 from auroral.model.diagram import Box, Input, Late, Output, Stamp
-from auroral.model.windows import EventTimeWindow, Landmark, LatePolicy, Runs, StimeWindow
+from auroral.model.windows import (
+    Alignment,
+    EventTimeWindow,
+    FieldWindow,
+    Landmark,
+    LatePolicy,
+    Runs,
+    StimeWindow,
+    TupleWindow,
+)
 
 FLOWS = "ts timestamp, src string, dst string, port int, bytes long"
 SECOND = 1_000_000
@@ -180,6 +189,53 @@ def test_windows(net, flows):
     assert isinstance(first, TypedFirstAligned)
     assert (first.size, first.advance) == (10 * SECOND, 5 * SECOND)
     assert str(first.outputs[0].schema) == "src string, ts timestamp, n long"
+
+
+def test_windows_of_rows_and_of_values(net, flows):
+    calls = {"n": "count()"}
+    flows.aggregate_rows("r", calls, rows=60)
+    flows.aggregate_rows("o", calls, rows=5, advance=2, by=["src"], on="bytes", slack=3, timeout="1500ms", start="low")
+    flows.aggregate_values("v", calls, on="bytes", window=0.5)
+    flows.aggregate_values("f", calls, on="ts", window=10, advance=5, aligned="first", slack=1, timeout="2s", start="w")
+    n = (("n", "count()"),)
+    assert spec(net, "r") == Aggregate(n, TupleWindow(60, 60))
+    assert spec(net, "o") == Aggregate(n, TupleWindow(5, 2, 1.5, "bytes", 3), ("src",), "low")
+    values = FieldWindow("bytes", 0.5, 0.5, Alignment.INDEPENDENT, by_values=True)
+    assert spec(net, "v") == Aggregate(n, values)
+    assert spec(net, "f") == Aggregate(n, FieldWindow("ts", 10, 5, Alignment.FIRST, 1, 2.0, by_values=True), (), "w")
+    checked = net.check()
+    assert not [w for w in checked.warnings if "goes by rows" in w.what] and not checked.blockers
+    schemas = {name: str(checked.streams[name].schema) for name in "rovf"}
+    assert schemas["r"] == "n long" and schemas["f"] == "w timestamp, n long"
+    assert schemas["o"] == "src string, low long, n long"
+
+
+@pytest.mark.parametrize(
+    ("step", "options", "what"),
+    [
+        ("aggregate_rows", {"rows": 2.5}, "rows=2.5 is no number of things"),
+        ("aggregate_rows", {"rows": 2, "slack": "1"}, "slack='1' is no number"),
+        ("aggregate_values", {"on": "bytes", "window": "10s"}, "window is '10s'"),
+        ("aggregate_values", {"on": "bytes", "window": 1, "aligned": "frist"}, "unknown alignment 'frist'"),
+        ("aggregate_values", {"on": "bytes", "window": 1, "timeout": 3}, "timeout=3 is not a length of time"),
+    ],
+)
+def test_wrong_windows_of_rows_and_of_values(flows, step, options, what):
+    assert what in problem(lambda: getattr(flows, step)("w", {"n": "count()"}, **options)).what
+
+
+@pytest.mark.parametrize(
+    ("step", "options", "what"),
+    [
+        ("aggregate_rows", {"rows": 0}, "windows of size 0"),
+        ("aggregate_rows", {"rows": 2, "slack": -1}, "slack is -1"),
+        ("aggregate_values", {"on": "src", "window": 1}, "field 'src', which orders the rows, is a string"),
+        ("aggregate_values", {"on": "byte", "window": 1}, "unknown field 'byte'"),
+    ],
+)
+def test_windows_of_rows_and_of_values_are_checked(net, flows, step, options, what):
+    getattr(flows, step)("w", {"n": "count()"}, **options)
+    assert what in problem(net.check).what
 
 
 def test_first_aligned_windows_follow_an_integer_clock_through_a_map(net):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import auroral as au
-from auroral.model.boxes.aggregate import Aggregate, TypedStimeAggregate, WindowSample
+from auroral.model.boxes.aggregate import Aggregate, TypedStimeAggregate, TypedValueWindows, WindowSample
 from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxClass, BoxSpec
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
@@ -214,14 +214,36 @@ def test_field_windows_are_at_least_a_microsecond_and_finite(alignment, size, ad
     assert "windows of size" in found.what
 
 
-def test_field_windows_on_integers_that_are_not_whole_load_and_do_not_run():
-    window = Box("w", Aggregate(COUNT, FieldWindow("sec", 1.5, 1)), ("s",), ("x",))
-    behind = Box("m", Map((("n", "n + 1"),)), ("x",), ("y",))
-    (blocker,) = check(diagram(window, behind, stamp=Stamp("sec", 1_000_000))).blockers
-    assert "box 'w' does not run yet: windows that are no whole number" in blocker.what
-    assert "round window-size" in (blocker.next_step or "")
-    (wrong,) = problems(diagram(window, replace(behind, spec=Map((("n", "nn"),))), stamp=Stamp("sec", 1_000_000)))
-    assert "'nn'" in wrong.what
+@pytest.mark.parametrize("alignment", Alignment)
+def test_field_windows_on_integers_that_are_not_whole_lose_the_time(alignment):
+    window = Box("w", Aggregate(COUNT, FieldWindow("sec", 1.5, 1, alignment)), ("s",), ("x",))
+    checked = check(diagram(window, stamp=Stamp("sec", 1_000_000)))
+    assert checked.runnable() and not checked.streams["x"].clocks
+    whole = replace(window, spec=Aggregate(COUNT, FieldWindow("sec", 2, 1, Alignment.INDEPENDENT)))
+    assert check(diagram(whole, stamp=Stamp("sec", 1_000_000))).streams["x"].clocks
+
+
+@pytest.mark.parametrize(
+    "window", [FieldWindow("k", 3, 1), FieldWindow("k", 3, 1, by_values=True), TupleWindow(3, 1, field="k")]
+)
+def test_rows_are_ordered_on_numbers_and_timestamps(window):
+    found = problem(one(Aggregate(COUNT, window)))
+    assert "field 'k', which orders the rows, is a string" in found.what and found.next_step
+
+
+@pytest.mark.parametrize("window", [FieldWindow("v", 3, 1, timeout=math.inf), TupleWindow(3, 1, timeout=-1.0)])
+def test_timeouts_are_lengths_of_stime(window):
+    assert "the timeout is" in problem(one(Aggregate(COUNT, window))).what
+
+
+def test_a_timeout_that_cannot_come_first_is_a_warning():
+    late = one(Aggregate(COUNT, FieldWindow("ts", 3, 1, Alignment.INDEPENDENT, timeout=3.0)))
+    assert isinstance(typed(late), TypedStimeAggregate)
+    assert any("timeout 3 does nothing" in warning.what for warning in check(late).warnings)
+    early = one(Aggregate(COUNT, FieldWindow("ts", 3, 1, Alignment.INDEPENDENT, timeout=2.5)))
+    found = typed(early)
+    assert isinstance(found, TypedValueWindows) and not found.not_stime
+    assert (found.size, found.advance, found.timeout) == (3_000_000, 1_000_000, 2_500_000)
 
 
 def test_unions_need_one_schema():
@@ -469,9 +491,6 @@ def test_required_ports():
     ("spec", "reason"),
     [
         (Later("bsort"), "bounded sort"),
-        (Aggregate(COUNT, TupleWindow(3, 1)), "number of tuples"),
-        (Aggregate(COUNT, FieldWindow("v", 3, 1)), "does not carry the stime of 's'"),
-        (Aggregate(COUNT, FieldWindow("ts", 3, 1, timeout=1.0)), "timeouts"),
         (WindowDrop(0.5, 1, 3, 1, tuples=True), "number of tuples"),
         (WindowDrop(0.5, 1, 3, 1, field="v"), "does not carry the stime of 's'"),
     ],
@@ -504,7 +523,7 @@ FIRST = Aggregate(COUNT, FieldWindow("sec", 10, 10, Alignment.FIRST), ("k",))
         ((Map((("t", "sec + 1"),)),), "t", "box 'b0' computes 't' as 'sec + 1'", "pass a stime field on as it is"),
         ((Map((("t", "v"),)), Union()), "t", "input 's' takes its stime from the field 'sec'", "--stime s=v"),
         ((FIRST, Filter(("n > 1",))), "sec", "aggregate 'b0', whose windows begin with", "to 1 in box 'b0'"),
-        ((FIRST,), "k", "not the field that its windows are on", "order on the field that the windows of box 'b0'"),
+        ((FIRST,), "n", "not the field that its windows are on", "order on the field that the windows of box 'b0'"),
         ((Aggregate(COUNT, FieldWindow("v", 3, 1)),), "v", "'b0', whose windows are not on stime", "said of box 'b0'"),
         ((Later("bsort"),), "v", "input 's' takes its stime from the field 'sec'", "--stime s=v"),
         ((Later("revisionmap", like=Map((("t", "v * 2"),))),), "t", "computes 't' as 'v * 2'", "in box 'b0'"),
@@ -513,18 +532,24 @@ FIRST = Aggregate(COUNT, FieldWindow("sec", 10, 10, Alignment.FIRST), ("k",))
 def test_the_box_that_loses_the_time_is_named(before, field, why, instead):
     boxes = [Box(f"b{n}", spec, ("s" if n == 0 else f"o{n - 1}",), (f"o{n}",)) for n, spec in enumerate(before)]
     last = "s" if not before else f"o{len(before) - 1}"
-    windows = Box("windows", Aggregate(COUNT, FieldWindow(field, 3, 1)), (last,), ("x",))
-    blocker = check(diagram(*boxes, windows, stamp=Stamp("sec", 1_000_000))).blockers[-1]
-    assert f"it is on {field!r}, which does not carry the stime of {last!r}: " in blocker.what and why in blocker.what
-    assert instead in blocker.next_step
-    assert blocker.allowed.startswith(f"fields of {last!r} that do: ")
+    windows = Box("windows", Aggregate((("rows", "count()"),), FieldWindow(field, 3, 1)), (last,), ("x",))
+    given = diagram(*boxes, windows, stamp=Stamp("sec", 1_000_000), outputs=(Output("x"),))
+    warning = check(given).warnings[-1]
+    assert warning.what.startswith("box 'windows' goes by rows, not by time: ")
+    assert f"it is on {field!r}, which does not carry the stime of {last!r}: " in warning.what and why in warning.what
+    assert instead in warning.next_step
+    assert warning.allowed.startswith(f"fields of {last!r} that do: ")
+
+
+def test_windows_of_values_that_are_asked_for_are_not_warned_of():
+    assert not typed(one(Aggregate(COUNT, FieldWindow("v", 3, 1, by_values=True)))).not_stime
 
 
 def test_after_a_join_the_time_is_copied_from_stime():
     pairs = Box("pairs", Join("true", JoinBuffer(1), JoinBuffer(1), (("sec", "left.sec"),)), ("s", "s"), ("p",))
     windows = Box("w", Aggregate(COUNT, FieldWindow("sec", 3, 1)), ("p",), ("x",))
-    (blocker,) = check(diagram(pairs, windows)).blockers
-    assert "join 'pairs'" in blocker.what and "whose expression is stime" in blocker.next_step
+    (warning,) = check(diagram(pairs, windows, outputs=(Output("x"),))).warnings
+    assert "join 'pairs'" in warning.what and "whose expression is stime" in warning.next_step
     copied = Box("copied", Map((("at", "stime"),)), ("p",), ("q",))
     mended = Box("w", Aggregate(COUNT, FieldWindow("at", 3_000, 1_000, Alignment.INDEPENDENT)), ("q",), ("x",))
     checked = check(diagram(pairs, copied, mended))
@@ -554,8 +579,8 @@ def test_one_stream_of_an_sunion_is_followed_by_itself():
     windows = Box("w", Aggregate(COUNT, FieldWindow("v", 3, 1)), ("two",), ("x",))
     given = diagram(split, windows)
     other = Input("other", schema("ts timestamp, v int"), Stamp("ts"))
-    (blocker,) = check(replace(given, inputs=(*given.inputs, other))).blockers
-    assert "input 'other' takes its stime from the field 'ts'" in blocker.what
+    warnings = check(replace(given, inputs=(*given.inputs, other))).warnings
+    assert any("input 'other' takes its stime from the field 'ts'" in warning.what for warning in warnings)
 
 
 def test_functions_of_borealis_users_block_until_they_are_registered():

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from auroral.engine.fold import Fold
 from auroral.engine.foldbox import FoldBox, FoldInput, fold_step, key_text
 from auroral.engine.folds import FirstAlignedFold, LandmarkFold, RunsFold
-from auroral.engine.sqltext import STIME
-from auroral.model.boxes.aggregate import TypedAggregateBox, TypedFirstAligned, TypedLandmark, TypedRuns
+from auroral.engine.sqltext import STIME, quoted
+from auroral.engine.tuple_windows import TupleWindowsFold
+from auroral.engine.value_windows import ValueWindowsFold
+from auroral.model.boxes.aggregate import (
+    TypedAggregateBox,
+    TypedFirstAligned,
+    TypedLandmark,
+    TypedRuns,
+    TypedTupleWindows,
+    TypedValueWindows,
+)
 from auroral.model.checking import CheckedBox
 
 if TYPE_CHECKING:
@@ -29,21 +39,33 @@ def fold_box(checked: CheckedBox, compiler: Compiler) -> FoldBox | None:
             values = (*groups(compiler, source, typed), *arguments(compiler, source, typed))
             runs = RunsFold(name, typed.functions, groups=len(typed.group_by))
             return fold_step(compiler, checked, runs, [FoldInput(source, (), values)], ())
+        case TypedValueWindows():
+            by_value = ValueWindowsFold(name, typed.functions, typed, _orders(compiler, checked))
+            return _aggregate(compiler, checked, typed, by_value, field=typed.field)
+        case TypedTupleWindows():
+            by_number = TupleWindowsFold(name, typed.functions, typed, _orders(compiler, checked))
+            return _aggregate(compiler, checked, typed, by_number, field=typed.field)
         case _:
             return None
+
+
+def _orders(compiler: Compiler, checked: CheckedBox) -> int:
+    return len(compiler.order(checked.box.inputs[0]))
 
 
 def _aggregate(
     compiler: Compiler,
     checked: CheckedBox,
     typed: TypedAggregateBox,
-    fold: LandmarkFold | FirstAlignedFold,
+    fold: Fold,
     where: tuple[str, ...] = (),
+    field: str | None = None,
 ) -> FoldBox:
-    """A fold over one input, by the aggregate's groups, that is handed the functions' arguments."""
+    """A fold over one input, by the aggregate's groups, that is handed the field that it is on, if any, and the functions' arguments."""
     source = checked.box.inputs[0]
     schema = compiler.stream(source).schema
-    read = FoldInput(source, groups(compiler, source, typed), arguments(compiler, source, typed), where)
+    values = [*([quoted(field)] if field is not None else []), *arguments(compiler, source, typed)]
+    read = FoldInput(source, groups(compiler, source, typed), values, where)
     return fold_step(compiler, checked, fold, [read], [schema[name] for name in typed.group_by])
 
 

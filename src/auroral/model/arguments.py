@@ -137,10 +137,14 @@ def stop_only(step: str, given: object, why: str, place: Place) -> None:
         )
 
 
-def optional_count(what: str, given: object, place: Place) -> int | None:
-    if given is None or (isinstance(given, int) and not isinstance(given, bool)):
+def count(what: str, given: object, place: Place) -> int:
+    if isinstance(given, int) and not isinstance(given, bool):
         return given
     return refuse(f"{what}={given!r} is no number of things", place, "a whole number", f"write for example {what}=2")
+
+
+def optional_count(what: str, given: object, place: Place) -> int | None:
+    return None if given is None else count(what, given, place)
 
 
 def fields(what: str, given: object, place: Place, kind: str = "field names") -> tuple[str, ...]:

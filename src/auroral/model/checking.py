@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from auroral.model.boxes.base import BoxClass, Report
+from auroral.model.boxes.base import BoxClass, NotStime, Report
 from auroral.model.boxes.later import NotYet, TypedLater, later
 from auroral.model.declared import against_declared
 from auroral.model.diagram import Box, Diagram, Input, Output
@@ -215,8 +215,16 @@ class _Checking:
                     next_step="use the row's stime, or a hash of its fields",
                 )
             )
+        if not self.problems:
+            self.warnings += [self._closed_by_rows(box, lost, report.place) for lost in typed.not_stime]
         self.streams.update(zip(box.outputs, typed.outputs, strict=True))
         return CheckedBox(box, typed)
+
+    def _closed_by_rows(self, box: Box, lost: NotStime, place: Place) -> Problem:
+        """Runs, but perhaps not as it was meant: most windows of old files are of time."""
+        reason, allowed = self._lost(box.inputs[lost.port], lost.field)
+        what = f"box {box.name!r} goes by rows, not by time: {reason.why}"
+        return Problem(what, place, allowed, f"to go by time: {reason.instead}")
 
     def _later(self, box: Box, typed: TypedLater, report: Report) -> CheckedBox:
         reasons = [(typed.reason, "boxes and forms of boxes that run: see docs/boxes.md and docs/limitations.md")]

@@ -83,7 +83,7 @@ def _asked_fields(diagram: Diagram) -> dict[str, list[str]]:
 
 def _window_fields(box: Box) -> Iterator[tuple[str, str]]:
     match box.spec:
-        case Aggregate(window=FieldWindow(field=name)) if box.inputs:
+        case Aggregate(window=FieldWindow(field=name, by_values=False)) if box.inputs:
             yield box.inputs[0], name
         case WindowDrop(field=str(name), tuples=False) if box.inputs:
             yield box.inputs[0], name

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, overload
 
 from auroral.model import arguments as given
-from auroral.model.aggregate_steps import AggregateSteps
 from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxSpec, Source
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
@@ -17,6 +16,7 @@ from auroral.model.diagram import Output
 from auroral.model.duration import Duration
 from auroral.model.errors import Place
 from auroral.model.on_error import OnError
+from auroral.model.row_steps import RowSteps
 from auroral.model.schema import SchemaLike
 from auroral.model.spark_function import SparkFunction, from_spark
 
@@ -24,7 +24,7 @@ WhenFailing = Literal["stop", "reject"]
 
 
 @dataclass(frozen=True, slots=True)
-class Stream(AggregateSteps):
+class Stream(RowSteps):
     """A stream of a diagram under construction. The first argument of every step is its name."""
 
     @overload

@@ -62,8 +62,8 @@ def _window(window: Window) -> str:
             return f"{spell(size)} / {spell(advance)} of {name}"
         case FieldWindow(field=name, size=size, advance=advance):
             return f"{size:g} / {advance:g} of {name}"
-        case TupleWindow(size, advance):
-            return f"{size} / {advance} rows"
+        case TupleWindow(size, advance, field=name):
+            return f"{size} / {advance} rows" + (f" by {name}" if name else "")
         case Landmark():
             return "running"
         case Runs():

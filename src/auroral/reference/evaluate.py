@@ -14,6 +14,8 @@ from auroral.model.boxes.aggregate import (
     TypedLandmark,
     TypedRuns,
     TypedStimeAggregate,
+    TypedTupleWindows,
+    TypedValueWindows,
 )
 from auroral.model.boxes.apply import TypedApply
 from auroral.model.boxes.drop import TypedRandomDrop, TypedWindowDrop
@@ -27,6 +29,7 @@ from auroral.reference.drop import RandomDropMachine, WindowDropMachine
 from auroral.reference.folds import FirstAlignedMachine, LandmarkMachine, RunsMachine
 from auroral.reference.join import JoinMachine
 from auroral.reference.machine import Machine, Outlet
+from auroral.reference.row_windows import TupleWindowsMachine, ValueWindowsMachine
 from auroral.reference.rows import Row, canonical_key, processing_key
 from auroral.reference.stateless import FilterMachine, IdentityMachine, MapMachine, UnionMachine
 from auroral.reference.windows import EventTimeMachine, StimeMachine
@@ -126,6 +129,10 @@ def _machine(
             return LandmarkMachine(box, inputs, outlet)
         case TypedRuns() as box:
             return RunsMachine(box, inputs, outlet)
+        case TypedValueWindows() as box:
+            return ValueWindowsMachine(box, inputs, outlet)
+        case TypedTupleWindows() as box:
+            return TupleWindowsMachine(box, inputs, outlet)
         case TypedJoin() as box:
             return JoinMachine(box, inputs, outlet)
         case TypedRandomDrop() as box:

@@ -96,10 +96,14 @@ def test_aggregate_on_tuples() -> None:
     assert "'2.5'" in problem(box("aggregate", {**counted, "window-size": "2.5"})).what
 
 
+def test_aggregate_on_tuples_in_the_order_of_a_field() -> None:
+    ordered = {**AGGREGATE, "window-size-by": "TUPLES", "slack": "2", "timeout": "3"}
+    assert spec("aggregate", ordered) == Aggregate((("agg_0", "count()"),), TupleWindow(10, 5, 3, "t", 2))
+
+
 def test_aggregate_on_values_in_order_of_arrival() -> None:
-    loaded = load(box("aggregate", {**AGGREGATE, "order-by": "TUPLENUM"}))
-    assert next(loaded.diagram.boxes).spec.type == "later"
-    assert loaded.warnings[0].place.line == 10
+    window = FieldWindow("t", 10, 5, named=False, by_values=True)
+    assert spec("aggregate", {**AGGREGATE, "order-by": "TUPLENUM"}) == Aggregate((("agg_0", "count()"),), window)
 
 
 @pytest.mark.parametrize(

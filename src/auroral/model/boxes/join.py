@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from auroral.model.boxes.base import BoxClass, BoxFacts, Report, Source, TypedBox, expect_ports
-from auroral.model.boxes.later import FIELD_JOINS, JOIN_TIMEOUTS, TUPLE_JOINS, NotStime, TypedLater, later
+from auroral.model.boxes.base import BoxClass, BoxFacts, NotStime, Report, Source, TypedBox, expect_ports
+from auroral.model.boxes.later import FIELD_JOINS, JOIN_TIMEOUTS, TUPLE_JOINS, TypedLater, later
 from auroral.model.boxes.stateless import schema_of
 from auroral.model.boxes.window_sizes import step
 from auroral.model.expression import Scope, Typed

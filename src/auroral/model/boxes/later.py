@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from auroral.model.boxes.base import BoxClass, BoxFacts, BoxSpec, Report, TypedBox
+from auroral.model.boxes.base import BoxClass, BoxFacts, BoxSpec, NotStime, Report, TypedBox
 from auroral.model.expression import Scope
 from auroral.model.stream import StreamType
 
@@ -19,23 +19,11 @@ class NotYet:
     instead: str
 
 
-@dataclass(frozen=True, slots=True)
-class NotStime:
-    """The field of input `port` that a window or a buffer is on does not carry the stream's stime."""
-
-    port: int
-    field: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedLater(TypedBox):
-    """A box that is understood but does not run yet. Without `outputs`, nothing is known of them.
-
-    `not_stime` is for the checker, which knows the boxes before this one: it finds where the time was lost.
-    """
+    """A box that is understood but does not run yet. Without `outputs`, nothing is known of them."""
 
     reason: NotYet
-    not_stime: tuple[NotStime, ...] = ()
 
 
 _APPLY = "compute it in Python, with an `apply` box"
@@ -74,23 +62,10 @@ LATER = {
 PASS_ROWS_ON = ("bsort", "waitfor", "lock", "unlock")
 
 _VALUES = "write window-size-by VALUES with order-by FIELD, on the field that is the input's stime"
-TUPLE_WINDOWS = NotYet("windows over a number of tuples are folds of a later release", _VALUES)
-ARRIVAL_WINDOWS = NotYet("windows of values over rows in order of arrival are folds of a later release", _VALUES)
+TUPLE_WINDOWS = NotYet("dropping windows over a number of tuples comes in a later release", _VALUES)
 FIELD_WINDOWS = NotYet(
-    "windows on a field that does not carry the stream's stime are folds of a later release",
+    "dropping windows on a field that does not carry the stream's stime comes in a later release",
     "put the window on a field that carries the stream's stime; `auroral check` says where the time is lost",
-)
-FRACTIONS = NotYet(
-    "windows that are no whole number of what an integer field counts come in a later release: the result names its window by such a number",
-    "round window-size and advance, or have the field in a smaller unit",
-)
-WINDOW_TIMEOUTS = NotYet(
-    "timeouts of windows come in a later release",
-    "leave timeout out: with independent-window-alignment, the boundary closes windows",
-)
-REPEATED_FIELDS = NotYet(
-    "order-on-field and an aggregate-function-output-name are the same field of the result",
-    "give the function's field another name",
 )
 TUPLE_JOINS = NotYet(
     "join buffers of a number of tuples are folds of a later release",
@@ -109,7 +84,6 @@ ONE_SIDED_JOINS = NotYet(
 )
 
 FORMS = {
-    "aggregate": (TUPLE_WINDOWS, ARRIVAL_WINDOWS, FIELD_WINDOWS, FRACTIONS, WINDOW_TIMEOUTS, REPEATED_FIELDS),
     "window_drop": (TUPLE_WINDOWS, FIELD_WINDOWS),
     "join, sjoin, aurorajoin": (TUPLE_JOINS, FIELD_JOINS, JOIN_TIMEOUTS),
     "sjoin": (ONE_SIDED_JOINS,),

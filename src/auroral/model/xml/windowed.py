@@ -9,7 +9,7 @@ from dataclasses import replace
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.base import BoxSpec
 from auroral.model.boxes.join import Join, JoinBuffer
-from auroral.model.boxes.later import ARRIVAL_WINDOWS, ONE_SIDED_JOINS, REPEATED_FIELDS, Later
+from auroral.model.boxes.later import ONE_SIDED_JOINS, Later
 from auroral.model.expression import parse_aggregate
 from auroral.model.windows import Alignment, FieldWindow, TupleWindow
 from auroral.model.xml.parameters import Parameters
@@ -21,10 +21,7 @@ _BARE = re.compile(r"(?:left|right)\.(\w+)|(\w+)")
 
 
 def aggregate(parameters: Parameters, _inputs: int) -> BoxSpec:
-    """`drop-empty-outputs`, `drop-mode` and `last-agg` steered how the old engine passed on dropped windows.
-
-    They have no meaning here: an empty window emits nothing, and an aggregate knows what was dropped.
-    """
+    """`drop-mode` and `last-agg` steered how the old engine passed on dropped windows: an aggregate here knows what was dropped."""
     by_tuples = parameters.choice("window-size-by", SIZE_BYS) == "TUPLES"
     by_field = parameters.choice("order-by", ORDER_BYS) == "FIELD"
     field = parameters.text("order-on-field")
@@ -43,23 +40,25 @@ def aggregate(parameters: Parameters, _inputs: int) -> BoxSpec:
     timeout, slack = _timeout(parameters), parameters.whole("slack") or 0
     independent = parameters.flag("independent-window-alignment")
     group_by = parameters.names("group-by")
+    if parameters.flag("drop-empty-outputs") is False:
+        parameters.warn("drop-empty-outputs", "drop-empty-outputs is 0, and a window without rows gives nothing here")
+    if slack and not by_field:
+        parameters.warn("slack", "slack does nothing with order-by TUPLENUM: rows are in the order of arrival already")
+        slack = 0
+    # Files from before results had the order field: Borealis would give two fields of one name.
+    repeated = [n for n, (name, _) in enumerate(calls) if by_field and name == field]
+    if repeated:
+        function = f"aggregate-function-output-name.{repeated[0]}"
+        reason = f"order-on-field and {function} both name the result's {field!r}: it has the function's"
+        parameters.warn(function, reason, "give the function's field another name to have both")
     if by_tuples:
         counts = [parameters.whole(name, 1) or 1 for name in ("window-size", "advance")]
-        return Aggregate(calls, TupleWindow(counts[0], counts[1], timeout), group_by)
+        order = field if by_field else None
+        return Aggregate(calls, TupleWindow(counts[0], counts[1], timeout, order, slack, not repeated), group_by)
     sizes = [parameters.number(name, 0, above=True) or 1 for name in ("window-size", "advance")]
-    if not by_field and not parameters.failed:
-        parameters.warn("order-by", ARRIVAL_WINDOWS.why, "write order-by FIELD if rows come in its order")
-        return Later("aggregate", parameters.rest(), ARRIVAL_WINDOWS)
-    repeated = [n for n, (name, _) in enumerate(calls) if name == field]
-    if repeated:
-        # Files from before results had the order field: Borealis would give two fields of one name.
-        reason = f"order-on-field and aggregate-function-output-name.{repeated[0]} both name the result's {field!r}"
-        parameters.warn(
-            f"aggregate-function-output-name.{repeated[0]}", reason, "give the function's field another name"
-        )
-        return Later("aggregate", parameters.rest(), replace(REPEATED_FIELDS, why=reason))
     alignment = Alignment.INDEPENDENT if independent else Alignment.FIRST
-    return Aggregate(calls, FieldWindow(field or "", sizes[0], sizes[1], alignment, slack, timeout), group_by)
+    window = FieldWindow(field or "", sizes[0], sizes[1], alignment, slack, timeout)
+    return Aggregate(calls, replace(window, named=by_field and not repeated, by_values=not by_field), group_by)
 
 
 def join(type_name: str, left_size: str, right_size: str) -> Callable[[Parameters, int], BoxSpec]:
