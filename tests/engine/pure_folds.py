@@ -23,10 +23,18 @@ from engine.evaluators import Outcome, Shown, Sources, assert_same, by_reference
 
 Read = Callable[[int, Row], tuple[tuple[Any, ...], tuple[Any, ...]]]
 """By port and row: the parts of the key, and the values that the fold asks for."""
+Behind = Callable[[Row], Row | None]
+"""What the steps behind a fold make of a row that it gives."""
 
 
 def assert_fold_agrees(
-    checked: Checked, sources: Sources, first: int, until: int, random: Random, read: Read
+    checked: Checked,
+    sources: Sources,
+    first: int,
+    until: int,
+    random: Random,
+    read: Read,
+    behind: Behind = lambda row: row,
 ) -> Outcome:
     """The reference's outcome of a diagram with one box, once the fold has given the same in ranges cut in several ways."""
     expected = by_reference(checked, sources, until)
@@ -39,12 +47,17 @@ def assert_fold_agrees(
     every = range(first + 1, until)
     for count in (0, 3, len(every)):
         cuts = [first, *sorted(random.sample(every, count)), until]
-        assert_same(expected, in_ranges(made.fold, inputs, box.box.outputs, cuts, read))
+        assert_same(expected, in_ranges(made.fold, inputs, box.box.outputs, cuts, read, behind))
     return expected
 
 
 def in_ranges(
-    fold: Fold, inputs: Sequence[Iterable[Row]], outputs: Sequence[str], cuts: Sequence[int], read: Read
+    fold: Fold,
+    inputs: Sequence[Iterable[Row]],
+    outputs: Sequence[str],
+    cuts: Sequence[int],
+    read: Read,
+    behind: Behind,
 ) -> Outcome:
     arriving = [(row.stime, port, row) for port, rows in enumerate(inputs) for row in sorted(rows, key=processing_key)]
     arriving.sort(key=lambda arrival: arrival[:2])
@@ -66,8 +79,8 @@ def in_ranges(
                 if isinstance(given, LeftOut):
                     assert given.reason in fold.reasons
                     ledger["b", given.reason] += 1
-                else:
-                    found[given.port].append(Row(given.stime, given.values, given.order))
+                elif (made := behind(Row(given.stime, given.values, given.order))) is not None:
+                    found[given.port].append(made)
             if (left := fold.state()) is not None:
                 states[name] = (key, encoded(left))
     shown: dict[str, Shown] = {

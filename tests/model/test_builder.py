@@ -21,7 +21,7 @@ from auroral.model.boxes.aggregate import (
 from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxClass
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
-from auroral.model.boxes.join import Join, JoinKind, TypedJoin
+from auroral.model.boxes.join import Join, JoinBuffer, JoinKind, TypedJoin
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
 from auroral.model.diagram import Box, Input, Late, Output, Stamp
 from auroral.model.windows import (
@@ -288,6 +288,17 @@ def test_joins(net, flows):
     assert isinstance(spec(net, "a"), Join) and boxes(net)["a"].inputs == ("flows", "other")
 
 
+def test_joins_with_buffers_of_rows(net, flows):
+    other = net.input("other", FLOWS, stime="ts")
+    flows.join("a", other, on="true", rows=9)
+    flows.join("b", other, on="true", rows=(None, 1), within=("5s", None), timeout="1min", looking="left")
+    a, b = spec(net, "a"), spec(net, "b")
+    assert (a.left, a.right) == (JoinBuffer(9, tuples=True), JoinBuffer(9, tuples=True))
+    assert (b.left, b.right) == (JoinBuffer(5 * SECOND), JoinBuffer(1, tuples=True))
+    assert (b.timeout, b.looks) == (60, (True, False))
+    assert not net.check().blockers
+
+
 def test_other_steps(net, flows):
     north = net.input("north", FLOWS, stime="ts")
     flows.union("all", north, flows)
@@ -382,6 +393,10 @@ def test_places_are_the_users_lines(net, flows):
         (lambda net, s: s.join("j", s, on="true", within="1s", how="outer"), "unknown kind of join 'outer'"),
         (lambda net, s: s.join("j", s, on="true", within=("1s", "1s", "1s")), "within="),
         (lambda net, s: s.join("j", s, on=None, within="1s"), "on is None"),
+        (lambda net, s: s.join("j", s, on="true"), "the left side has neither"),
+        (lambda net, s: s.join("j", s, on="true", rows=(1, 1), within=(None, "1s")), "the right side has both"),
+        (lambda net, s: s.join("j", s, on="true", rows="many"), "rows='many' is no number"),
+        (lambda net, s: s.join("j", s, on="true", rows=1, looking="up"), "unknown side that looks 'up'"),
         (lambda net, s: s.apply("f", "top", schema="v int"), "'top' is not a function"),
         (lambda net, s: s.apply("f", top), "has no schema"),
         (lambda net, s: s.apply("f", au.from_spark(top, schema="v int"), schema="v int"), "given twice"),
@@ -391,7 +406,7 @@ def test_places_are_the_users_lines(net, flows):
         (lambda net, s: au.check("net"), "'net' is not a diagram"),
         (lambda net, s: s.filter("ms > 3"), "filter: missing a required argument: 'predicate'"),
         (lambda net, s: s.map("m", host="host"), "map: missing a required argument: 'columns'"),
-        (lambda net, s: s.join("j", s, on="true"), "join: missing a required"),
+        (lambda net, s: s.join("j", s, within="1s"), "join: missing a required"),
         (lambda net, s: s.aggregate("a", {"n": "count()"}, "10s"), "aggregate: too many positional arguments"),
         (
             lambda net, s: s.aggregate("a", {"n": "count()"}, window="10s", over="1s"),

@@ -3,6 +3,7 @@
 import math
 import pickle
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from auroral.model.boxes.aggregate import Aggregate, TypedStimeAggregate, TypedV
 from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxClass, BoxSpec
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
-from auroral.model.boxes.join import Join, JoinBuffer
+from auroral.model.boxes.join import Join, JoinBuffer, JoinKind, Kept, TypedBufferJoin, TypedJoin
 from auroral.model.boxes.later import Later
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
@@ -570,8 +571,46 @@ def test_streams_that_are_made_twice_are_not_followed_around():
 
 def test_both_sides_of_a_join_are_told():
     pairs = Join("true", JoinBuffer(1, "v"), JoinBuffer(1, "d"))
-    left, right = check(one(pairs, inputs=2)).blockers
+    left, right = (w for w in check(one(pairs, inputs=2)).warnings if "goes by rows" in w.what)
     assert "it is on 'v'" in left.what and "it is on 'd'" in right.what
+
+
+def test_what_buffers_of_a_join_hold():
+    found = typed(one(Join("true", JoinBuffer(2.5, "d"), JoinBuffer(3, tuples=True), timeout=1.5), inputs=2))
+    assert isinstance(found, TypedBufferJoin)
+    assert found.buffers == (Kept(field="d", size=Fraction(5, 2)), Kept(rows=3)) and found.timeout == 1_500_000
+    assert found.outputs[0].order == (LONG, LONG, LONG, LONG)
+    timed = typed(one(Join("true", JoinBuffer(2, "ts"), JoinBuffer(7, tuples=True)), inputs=2))
+    assert isinstance(timed, TypedBufferJoin)
+    assert timed.buffers[0] == Kept(time=2_000_000) and not timed.not_stime
+
+
+@pytest.mark.parametrize(
+    ("options", "sizes", "past"),
+    [
+        ({}, (30, 40), 70),
+        ({"timeout": 35e-6}, (30, 34), 64),
+        ({"looks": (False, True)}, (30, 0), 30),
+        ({"looks": (True, False)}, (-1, 40), 40),
+    ],
+)
+def test_timeouts_and_sides_that_do_not_look_shorten_the_wait(options, sizes, past):
+    found = typed(one(Join("true", JoinBuffer(30), JoinBuffer(40), **options), inputs=2))
+    assert isinstance(found, TypedJoin)
+    assert ((found.left_size, found.right_size), found.past) == (sizes, past)
+
+
+@pytest.mark.parametrize(
+    ("join", "what"),
+    [
+        (Join("true", JoinBuffer(1, tuples=True), JoinBuffer(1), kind=JoinKind.LEFT), "no partner is never known"),
+        (Join("true", JoinBuffer(1.5, tuples=True), JoinBuffer(1)), "the left buffer size is 1.5"),
+        (Join("true", JoinBuffer(1), JoinBuffer(1, "k")), "field 'k', which orders the rows, is a string"),
+        (Join("true", JoinBuffer(1), JoinBuffer(1), timeout=-1.0), "the timeout is -1"),
+    ],
+)
+def test_wrong_buffers(join, what):
+    assert what in problem(one(join, inputs=2)).what
 
 
 def test_one_stream_of_an_sunion_is_followed_by_itself():

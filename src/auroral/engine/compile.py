@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from auroral.engine.drop_sql import random_drop, window_drop
 from auroral.engine.event_time_sql import event_time_aggregate, late_rows
 from auroral.engine.expression import to_sql
+from auroral.engine.foldbox import FoldBox
 from auroral.engine.join_sql import join
 from auroral.engine.relations import Both, Edge, SliceEdge, kept_name, stream_columns
 from auroral.engine.scans import PythonBox, python_box
@@ -221,6 +222,8 @@ class Compiler:
         box, typed, scan = checked.box, checked.typed, python_box(checked, self)
         if scan is None:
             ctes = self._ctes(checked)
+        elif isinstance(scan, FoldBox):
+            ctes = scan.behind
         else:
             ctes = late_rows(self, checked, typed) if isinstance(typed, TypedEventTimeAggregate) else []
         past = tuple(cte for stream in box.outputs for cte in self._past_cte(stream))

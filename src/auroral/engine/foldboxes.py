@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from auroral.engine.buffer_join import buffer_join
 from auroral.engine.fold import Fold
 from auroral.engine.foldbox import FoldBox, FoldInput, fold_step, key_text
 from auroral.engine.folds import FirstAlignedFold, LandmarkFold, RunsFold
@@ -18,6 +19,7 @@ from auroral.model.boxes.aggregate import (
     TypedTupleWindows,
     TypedValueWindows,
 )
+from auroral.model.boxes.join import TypedBufferJoin
 from auroral.model.checking import CheckedBox
 
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ def fold_box(checked: CheckedBox, compiler: Compiler) -> FoldBox | None:
         case TypedTupleWindows():
             by_number = TupleWindowsFold(name, typed.functions, typed, _orders(compiler, checked))
             return _aggregate(compiler, checked, typed, by_number, field=typed.field)
+        case TypedBufferJoin():
+            return buffer_join(compiler, checked, typed)
         case _:
             return None
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from auroral.model import arguments as given
 from auroral.model.aggregate_steps import AggregateSteps, Calls
-from auroral.model.duration import UNITS, Duration
-from auroral.model.errors import Place
+from auroral.model.duration import Duration
+from auroral.model.join_arguments import seconds
 from auroral.model.windows import Alignment, FieldWindow, TupleWindow
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class RowSteps(AggregateSteps):
         window = TupleWindow(
             size,
             size if advance is None else given.count("advance", advance, place),
-            _seconds(timeout, place),
+            seconds("timeout", timeout, place),
             given.optional_text("on", on, place, "the name of a field"),
             given.count("slack", slack, place),
         )
@@ -80,12 +80,7 @@ class RowSteps(AggregateSteps):
             size if advance is None else given.number("advance", advance, place),
             given.choice("alignment", aligned, Alignment, place),
             given.count("slack", slack, place),
-            _seconds(timeout, place),
+            seconds("timeout", timeout, place),
             by_values=True,
         )
         return self._aggregate(name, functions, span, by, start, on_error, place)
-
-
-def _seconds(timeout: Duration | None, place: Place) -> float | None:
-    length = given.optional_duration("timeout", timeout, place)
-    return None if length is None else length / UNITS["s"]

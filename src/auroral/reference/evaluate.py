@@ -19,12 +19,13 @@ from auroral.model.boxes.aggregate import (
 )
 from auroral.model.boxes.apply import TypedApply
 from auroral.model.boxes.drop import TypedRandomDrop, TypedWindowDrop
-from auroral.model.boxes.join import TypedJoin
+from auroral.model.boxes.join import TypedBufferJoin, TypedJoin
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
 from auroral.model.checking import Checked, CheckedBox
 from auroral.model.errors import DiagramError, Problem, unknown_name
 from auroral.model.stream import StreamType
 from auroral.reference.apply import Applied, ApplyMachine
+from auroral.reference.buffer_join import BufferJoinMachine
 from auroral.reference.drop import RandomDropMachine, WindowDropMachine
 from auroral.reference.folds import FirstAlignedMachine, LandmarkMachine, RunsMachine
 from auroral.reference.join import JoinMachine
@@ -135,6 +136,8 @@ def _machine(
             return TupleWindowsMachine(box, inputs, outlet)
         case TypedJoin() as box:
             return JoinMachine(box, inputs, outlet)
+        case TypedBufferJoin() as box:
+            return BufferJoinMachine(box, inputs, outlet)
         case TypedRandomDrop() as box:
             return RandomDropMachine(box, inputs, outlet)
         case TypedWindowDrop() as box:

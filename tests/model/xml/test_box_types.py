@@ -169,15 +169,13 @@ def test_both_sides_of_an_sjoin_look_for_partners(flags: dict[str, str]) -> None
     assert found == Join("left.k = right.k", JoinBuffer(3, "t"), JoinBuffer(4, "t"), type_name="sjoin")
 
 
-@pytest.mark.parametrize("flag", ["leftjoin", "rightjoin"])
-def test_an_sjoin_with_one_side_off_comes_later(flag: str) -> None:
-    loaded = load(box("sjoin", {**JOIN, flag: "false"}, ["a", "b"]))
-    assert isinstance(next(loaded.diagram.boxes).spec, Later)
-    assert f"{flag} is off" in loaded.warnings[0].what
-    checked = check(loaded.diagram)
-    assert "do not look for partners" in checked.blockers[0].what
-    assert checked.streams["out"].schema.names == ("t", "k", "v", "right_t", "right_k", "right_v")
+@pytest.mark.parametrize(("flag", "looks"), [("leftjoin", (False, True)), ("rightjoin", (True, False))])
+def test_a_side_of_an_sjoin_that_is_off_does_not_look(flag: str, looks: tuple[bool, bool]) -> None:
+    found = spec("sjoin", {**JOIN, flag: "false"}, ["a", "b"])
+    assert found == Join("left.k = right.k", JoinBuffer(3, "t"), JoinBuffer(4, "t"), type_name="sjoin", looks=looks)
     assert "counts as true" in warning(box("sjoin", {**JOIN, flag: "0"}, ["a", "b"])).what
+    neither = warning(box("sjoin", {**JOIN, "leftjoin": "false", "rightjoin": "false"}, ["a", "b"]))
+    assert "no row looks for a partner" in neither.what
 
 
 def test_a_join_of_all_fields_keeps_the_names_of_the_left_side() -> None:

@@ -67,26 +67,8 @@ FIELD_WINDOWS = NotYet(
     "dropping windows on a field that does not carry the stream's stime comes in a later release",
     "put the window on a field that carries the stream's stime; `auroral check` says where the time is lost",
 )
-TUPLE_JOINS = NotYet(
-    "join buffers of a number of tuples are folds of a later release",
-    "write order-by VALUES on both sides, on the fields that are the inputs' stimes",
-)
-FIELD_JOINS = NotYet(
-    "join buffers on a field that does not carry the stream's stime are folds of a later release",
-    "order on fields that carry the streams' stimes; `auroral check` says where the time is lost",
-)
-JOIN_TIMEOUTS = NotYet(
-    "timeouts of joins come in a later release", "leave timeout out: the buffer sizes bound how long rows wait"
-)
-ONE_SIDED_JOINS = NotYet(
-    "joins in which rows of one side do not look for partners (leftjoin or rightjoin is false) come in a later release",
-    "leave leftjoin and rightjoin out, to join both ways",
-)
-
 FORMS = {
     "window_drop": (TUPLE_WINDOWS, FIELD_WINDOWS),
-    "join, sjoin, aurorajoin": (TUPLE_JOINS, FIELD_JOINS, JOIN_TIMEOUTS),
-    "sjoin": (ONE_SIDED_JOINS,),
 }
 """What does not run yet of box types that do."""
 

@@ -24,7 +24,7 @@ from auroral.model.windows import FieldWindow, Landmark, Runs, TupleWindow
 def by_values(window: FieldWindow, given: Resolving) -> TypedBox | None:
     """Windows of a field's values, whatever stime the rows have."""
     stream, kind = given.stream, given.stream.schema[window.field]
-    if not ordering_field(window.field, stream, given.report) or not _timeout_is_fine(window.timeout, given.report):
+    if not ordering_field(window.field, stream, given.report) or not timeout_is_fine(window.timeout, given.report):
         return None
     start = WindowStart(Field(given.start or window.field, kind), 1, 0) if window.named else None
     output = given.output(start, (*stream.order, *given.group_types, LONG))
@@ -54,7 +54,7 @@ def by_tuples(window: TupleWindow, given: Resolving) -> TypedBox | None:
     stream = given.stream
     if window.field is not None and not ordering_field(window.field, stream, given.report):
         return None
-    if not _timeout_is_fine(window.timeout, given.report):
+    if not timeout_is_fine(window.timeout, given.report):
         return None
     start = None
     if window.field is not None and window.named:
@@ -134,7 +134,7 @@ def microseconds(timeout: float | None) -> int | None:
     return None if timeout is None else max(1, round(timeout * UNITS["s"]))
 
 
-def _timeout_is_fine(timeout: float | None, report: Report) -> bool:
+def timeout_is_fine(timeout: float | None, report: Report) -> bool:
     if timeout is None or (math.isfinite(timeout) and 0 < timeout < 9e12):
         return True
     report.add(

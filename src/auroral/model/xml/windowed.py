@@ -9,7 +9,6 @@ from dataclasses import replace
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.base import BoxSpec
 from auroral.model.boxes.join import Join, JoinBuffer
-from auroral.model.boxes.later import ONE_SIDED_JOINS, Later
 from auroral.model.expression import parse_aggregate
 from auroral.model.windows import Alignment, FieldWindow, TupleWindow
 from auroral.model.xml.parameters import Parameters
@@ -67,13 +66,15 @@ def join(type_name: str, left_size: str, right_size: str) -> Callable[[Parameter
     def make(parameters: Parameters, _inputs: int) -> BoxSpec:
         left = _buffer(parameters, "left", left_size)
         right = _buffer(parameters, "right", right_size)
-        deaf = [name for name in ("leftjoin", "rightjoin") if type_name == "sjoin" and _is_off(parameters, name)]
+        looks = [type_name != "sjoin" or not _is_off(parameters, name) for name in ("leftjoin", "rightjoin")]
         timeout = _timeout(parameters)
         predicate, columns = parameters.expression("predicate") or "", _columns(parameters)
-        if deaf:
-            parameters.warn(deaf[0], f"{deaf[0]} is off: {ONE_SIDED_JOINS.why}", "leave it out to join both ways")
-            return Later(type_name, parameters.rest(), ONE_SIDED_JOINS, Join(predicate, left, right, columns))
-        return Join(predicate, left, right, columns, timeout=timeout, type_name=type_name)
+        if not any(looks):
+            parameters.warn(
+                "rightjoin", "leftjoin and rightjoin are both off: no row looks for a partner, and none is found"
+            )
+        given = Join(predicate, left, right, columns, timeout=timeout, type_name=type_name)
+        return replace(given, looks=(looks[0], looks[1]))
 
     return make
 
