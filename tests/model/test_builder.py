@@ -22,7 +22,11 @@ from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxClass
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join, JoinBuffer, JoinKind, TypedJoin
+from auroral.model.boxes.resample import Resample
+from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.boxes.waitfor import WaitFor
+from auroral.model.boxes.xsection import XSection
 from auroral.model.diagram import Box, Input, Late, Output, Stamp
 from auroral.model.windows import (
     Alignment,
@@ -288,6 +292,25 @@ def test_joins(net, flows):
     assert isinstance(spec(net, "a"), Join) and boxes(net)["a"].inputs == ("flows", "other")
 
 
+def test_steps_that_hold_rows_back(net, flows):
+    other = net.input("other", FLOWS, stime="ts")
+    flows.bsort("b", on=["bytes"], slack=3, by=["src"])
+    flows.wsort("w", on=["port", "bytes"], timeout="1500ms")
+    flows.waitfor("f", other, on="buffered.src = enabler.dst", timeout="5s")
+    flows.resample("r", other, {"rate": "bytes"}, within="2s", by=["src"])
+    flows.cross_section("x", {"mean": "avg(bytes)"}, across=["src"], within="1min")
+    assert spec(net, "b") == BSort(("bytes",), 3, ("src",))
+    assert spec(net, "w") == WSort(("port", "bytes"), 1.5)
+    assert spec(net, "f") == WaitFor("buffered.src = enabler.dst", 5)
+    assert spec(net, "r") == Resample((("rate", "bytes"),), 2 * SECOND, ("src",))
+    assert spec(net, "x") == XSection((("mean", "avg(bytes)"),), ("src",), 60 * SECOND)
+    checked = net.check()
+    assert not checked.blockers
+    assert str(checked.streams["x"].schema) == "mean double"
+    assert str(checked.streams["r"].schema) == f"{checked.streams['flows'].schema}, rate double"
+    assert checked.streams["f"].schema == checked.streams["flows"].schema
+
+
 def test_joins_with_buffers_of_rows(net, flows):
     other = net.input("other", FLOWS, stime="ts")
     flows.join("a", other, on="true", rows=9)
@@ -397,6 +420,11 @@ def test_places_are_the_users_lines(net, flows):
         (lambda net, s: s.join("j", s, on="true", rows=(1, 1), within=(None, "1s")), "the right side has both"),
         (lambda net, s: s.join("j", s, on="true", rows="many"), "rows='many' is no number"),
         (lambda net, s: s.join("j", s, on="true", rows=1, looking="up"), "unknown side that looks 'up'"),
+        (lambda net, s: s.bsort("b", on="bytes", slack=1), "on='bytes' is not a list"),
+        (lambda net, s: s.wsort("w", on=["bytes"], timeout=1), "timeout=1 is not a length of time"),
+        (lambda net, s: s.waitfor("w", s, on="true", timeout="1s", on_error="reject"), "a waitfor cannot have"),
+        (lambda net, s: s.resample("r", s, ["bytes"], within="1s"), "fields are ['bytes']"),
+        (lambda net, s: s.cross_section("x", {"n": "count()"}, across="src"), "across='src' is not a list"),
         (lambda net, s: s.apply("f", "top", schema="v int"), "'top' is not a function"),
         (lambda net, s: s.apply("f", top), "has no schema"),
         (lambda net, s: s.apply("f", au.from_spark(top, schema="v int"), schema="v int"), "given twice"),

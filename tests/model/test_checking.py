@@ -15,8 +15,12 @@ from auroral.model.boxes.base import BoxClass, BoxSpec
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join, JoinBuffer, JoinKind, Kept, TypedBufferJoin, TypedJoin
 from auroral.model.boxes.later import Later
+from auroral.model.boxes.resample import Resample
 from auroral.model.boxes.serialize import SOutput, SUnion
+from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.boxes.waitfor import WaitFor
+from auroral.model.boxes.xsection import XSection
 from auroral.model.checking import Checked, check
 from auroral.model.diagram import DEFAULT_BUCKET, Box, Diagram, Input, Output, Query, Stamp
 from auroral.model.errors import DiagramError, Place, Problem
@@ -485,13 +489,37 @@ def test_required_ports():
     assert typed(one(Join("true", JoinBuffer(1), JoinBuffer(1)), inputs=2)).required == (True, True)
 
 
+@pytest.mark.parametrize(
+    ("spec", "inputs", "what"),
+    [
+        (BSort((), 1), 1, "a sort needs a field"),
+        (BSort(("v",), -1), 1, "slack is -1"),
+        (BSort(("v",), 1, ("kk",)), 1, "unknown field 'kk'"),
+        (WSort(("vv",), 1.0), 1, "unknown field 'vv'"),
+        (WSort(("v",), 0.0), 1, "the timeout is 0"),
+        (WaitFor("v = 1", 1.0), 2, "in several inputs"),
+        (WaitFor("buffered.v", 1.0), 2, "predicate is of type int"),
+        (WaitFor("true", 1.0), 1, "waitfor has 1 input"),
+        (Resample((), 1), 2, "needs at least one field"),
+        (Resample((("x", "k"),), 1), 2, "field 'k' is a string"),
+        (Resample((("v", "v"),), 1), 2, "field 'v' is there twice"),
+        (Resample((("x", "v"),), -1), 2, "within is -1"),
+        (XSection((), ("k",)), 1, "at least one function"),
+        (XSection(COUNT, ()), 1, "at least one field to go across"),
+        (XSection((("n", "sum(k)"),), ("k",)), 1, "sum"),
+    ],
+)
+def test_wrong_boxes_that_go_by_rows(spec, inputs, what):
+    assert what in problem(one(spec, inputs=inputs)).what
+
+
 # What passes and does not run yet
 
 
 @pytest.mark.parametrize(
     ("spec", "reason"),
     [
-        (Later("bsort"), "bounded sort"),
+        (Later("insert"), "tables come in a later release"),
         (WindowDrop(0.5, 1, 3, 1, tuples=True), "number of tuples"),
         (WindowDrop(0.5, 1, 3, 1, field="v"), "does not carry the stime of 's'"),
     ],
@@ -526,7 +554,8 @@ FIRST = Aggregate(COUNT, FieldWindow("sec", 10, 10, Alignment.FIRST), ("k",))
         ((FIRST, Filter(("n > 1",))), "sec", "aggregate 'b0', whose windows begin with", "to 1 in box 'b0'"),
         ((FIRST,), "n", "not the field that its windows are on", "order on the field that the windows of box 'b0'"),
         ((Aggregate(COUNT, FieldWindow("v", 3, 1)),), "v", "'b0', whose windows are not on stime", "said of box 'b0'"),
-        ((Later("bsort"),), "v", "input 's' takes its stime from the field 'sec'", "--stime s=v"),
+        ((Later("lock"),), "v", "input 's' takes its stime from the field 'sec'", "--stime s=v"),
+        ((BSort(("v",), 3),), "sec", "comes out of bsort 'b0', where a row goes on later", "add a map behind 'b0'"),
         ((Later("revisionmap", like=Map((("t", "v * 2"),))),), "t", "computes 't' as 'v * 2'", "in box 'b0'"),
     ],
 )

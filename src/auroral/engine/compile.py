@@ -28,11 +28,13 @@ from auroral.engine.sqltext import (
     select,
 )
 from auroral.engine.stateless_sql import filtered, mapped, unchanged, united
+from auroral.engine.waitfor_sql import waitfor
 from auroral.model.boxes.aggregate import TypedEventTimeAggregate, TypedStimeAggregate
 from auroral.model.boxes.apply import TypedApply
 from auroral.model.boxes.drop import TypedRandomDrop, TypedWindowDrop
 from auroral.model.boxes.join import TypedJoin
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
+from auroral.model.boxes.waitfor import TypedWaitFor
 from auroral.model.checking import Checked, CheckedBox
 from auroral.model.expression import Function, Typed, user_functions
 from auroral.model.stream import StreamType
@@ -261,6 +263,8 @@ class Compiler:
                 return event_time_aggregate(self, checked, typed)
             case TypedJoin():
                 return join(self, checked, typed)
+            case TypedWaitFor():
+                return waitfor(self, checked, typed)
             case TypedRandomDrop():
                 return random_drop(self, checked, typed)
             case TypedWindowDrop():

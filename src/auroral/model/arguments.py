@@ -187,6 +187,18 @@ def columns(what: str, given: object, place: Place) -> tuple[tuple[str, Source],
     )
 
 
+def names(what: str, given: object, place: Place, of: str) -> tuple[tuple[str, str], ...]:
+    """A dict of output fields to names, as pairs."""
+    if isinstance(given, Mapping) and all(isinstance(part, str) for pair in given.items() for part in pair):
+        return tuple(given.items())
+    return refuse(
+        f"{what} are {given!r}",
+        place,
+        allowed=f"a dict of output fields to {of}",
+        next_step="write for example {'celsius': 'degrees'}",
+    )
+
+
 def calls(given: object, place: Place) -> tuple[tuple[str, str], ...]:
     """A dict of output fields to calls of aggregate functions, as pairs."""
     if not isinstance(given, Mapping):

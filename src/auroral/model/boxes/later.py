@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from auroral.model.boxes.base import BoxClass, BoxFacts, BoxSpec, NotStime, Report, TypedBox
-from auroral.model.expression import Scope
 from auroral.model.stream import StreamType
 
 
@@ -31,15 +30,9 @@ _REVISIONS = "revisions come in a later release"
 _TABLES = "tables come in a later release"
 _NO_REVISIONS = "write {} instead, if no row of the input revises another"
 _NO_TABLES = "keep the table outside, and join with the stream of its rows"
-_IN_ORDER = "leave it out: a source puts its rows in order, within what --delay says"
 
 # What genuine diagrams contain and a later release makes runnable.
 LATER = {
-    "bsort": NotYet("bounded sort is a fold of a later release", _IN_ORDER),
-    "wsort": NotYet("windowed sort is a fold of a later release", _IN_ORDER),
-    "resample": NotYet("interpolation is a fold of a later release", _APPLY),
-    "xsection": NotYet("cross-section windows are folds of a later release", _APPLY),
-    "waitfor": NotYet("waitfor is a fold of a later release", "join the two streams within the timeout"),
     "lrwaitfor": NotYet("lrwaitfor is a fold of a later release", _APPLY),
     "lock": NotYet("locks come with tables in a later release", "leave it out, with the table boxes that it guards"),
     "unlock": NotYet("locks come with tables in a later release", "leave it out, with the table boxes that it guards"),
@@ -59,7 +52,7 @@ LATER = {
 }
 
 # Boxes of these types give the rows of input 0 as they came, or some of them.
-PASS_ROWS_ON = ("bsort", "waitfor", "lock", "unlock")
+PASS_ROWS_ON = ("lock", "unlock")
 
 _VALUES = "write window-size-by VALUES with order-by FIELD, on the field that is the input's stime"
 TUPLE_WINDOWS = NotYet("dropping windows over a number of tuples comes in a later release", _VALUES)
@@ -109,18 +102,7 @@ class Later:
             return None if typed is None else later(reason, typed.outputs if known else ())
         if self.type_name not in PASS_ROWS_ON or not inputs:
             return later(reason)
-        self._check_words(inputs, report)
-        return None if report.problems or report.missing else later(reason, (inputs[0],) * outputs)
-
-    def _check_words(self, inputs: Sequence[StreamType], report: Report) -> None:
-        """The fields of a bsort, and the predicate of a waitfor."""
-        given = dict(self.parameters)
-        for name in f"{given.get('order-on', '')},{given.get('group-by', '')}".split(","):
-            if name.strip():
-                report.field(name.strip(), inputs[0])
-        if "predicate" in given and len(inputs) == 2:
-            scope = Scope.named(buffered=inputs[0].schema, enabler=inputs[1].schema)
-            report.predicate(given["predicate"], scope, "predicate")
+        return later(reason, (inputs[0],) * outputs)
 
 
 def later(reason: NotYet, outputs: tuple[StreamType, ...] = (), *not_stime: NotStime) -> TypedLater:
