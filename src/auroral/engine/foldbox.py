@@ -6,14 +6,29 @@ To add a fold: write it on the interface of `fold`, and say in `foldboxes.fold_b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from auroral.engine.applying import Statement
 from auroral.engine.fold import Fold
+from auroral.engine.foldrun import Folded, run_fold
 from auroral.engine.foldscan import Layout, fold_scan
+from auroral.engine.keyedstate import KeyedState
 from auroral.engine.relations import StateEdge, kept_name, stream_columns
-from auroral.engine.sqltext import STIME, Column, Cte, aliased, quoted, relation, select, string_literal, struct_type
+from auroral.engine.sqltext import (
+    STIME,
+    UNKNOWN,
+    Column,
+    Cte,
+    aliased,
+    quoted,
+    relation,
+    select,
+    string_literal,
+    struct_type,
+)
 from auroral.model.checking import CheckedBox
 from auroral.model.types import FieldType
 
@@ -43,10 +58,25 @@ class FoldBox:
     rows: str
     layout: Layout
     outputs: tuple[tuple[str, tuple[Column, ...]], ...]
-    single: bool
     state: StateEdge | None
     behind: tuple[Cte, ...] = ()
     """Steps over what the fold gives, where that is not yet what the box does."""
+    types: list[str] = field(default_factory=list, compare=False)
+    """Of the columns of `rows`, once Spark was asked: they are those of the box's expressions."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Of `rows`."""
+        return tuple(Column(name, UNKNOWN) for name in self.layout.names)
+
+    def run(self, rows: pa.Table, state: KeyedState, lo: int, hi: int) -> Folded:
+        """In this process, over rows that were fetched."""
+        return run_fold(self.fold, self.layout, [columns for _, columns in self.outputs], rows, state, lo, hi)
+
+    @property
+    def fetched(self) -> str:
+        """What `rows` are called where people read of them."""
+        return f"{self.name}@rows"
 
     @property
     def left_out(self) -> str:
@@ -54,6 +84,7 @@ class FoldBox:
         return f"{self.name}@left out"
 
     def frames(self, statement: Statement, lo: int, hi: int) -> Mapping[str, DataFrame]:
+        """In Spark's workers, with the state as rows."""
         layout = self.layout
         rows = select(
             ["1 AS __tag", "CAST(NULL AS BIGINT) AS __due", "CAST(NULL AS BINARY) AS __state", "*"], self.rows
@@ -63,7 +94,7 @@ class FoldBox:
             state = select(["0 AS __tag", "__due", "__state", *layout.keys, *nulls], relation(kept_name(self.state)))
             rows = f"{state}\nUNION ALL\n{rows}"
         frame = statement(rows)
-        frame = frame.coalesce(1) if self.single or not layout.keys else frame.repartition(*layout.keys)
+        frame = frame.repartition(*layout.keys) if layout.keys else frame.coalesce(1)
         frame = frame.sortWithinPartitions(*layout.keys, "__tag", *layout.order)
         given = [*(columns for _, columns in self.outputs), self.state.columns if self.state else (), LEFT_OUT]
         ddl = ", ".join(["__kind INT", *(f"__row{i} {struct_type(c)}" for i, c in enumerate(given) if c)])
@@ -104,7 +135,8 @@ def fold_step(
         tuple(outputs is None and stream in compiler.ordered for stream in checked.box.outputs),
     )
     parts = [_rows(compiler, layout, port, one) for port, one in enumerate(inputs)]
-    for reason in fold.reasons:
+    # What runs in this process counts by itself.
+    for reason in () if compiler.single else fold.reasons:
         compiler.count(checked, reason, f"{name}@left out", f"__reason = {string_literal(reason)}")
     return FoldBox(
         name=name,
@@ -112,7 +144,6 @@ def fold_step(
         rows="(\n" + "\nUNION ALL\n".join(parts) + "\n)",
         layout=layout,
         outputs=tuple(outputs if outputs is not None else _streams(compiler, checked)),
-        single=compiler.single,
         state=_state(compiler, name, columns),
         behind=tuple(behind),
     )
