@@ -21,10 +21,23 @@ from auroral.model.boxes.aggregate import (
 from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxClass
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
-from auroral.model.boxes.join import Join, JoinKind, TypedJoin
+from auroral.model.boxes.join import Join, JoinBuffer, JoinKind, TypedJoin
+from auroral.model.boxes.resample import Resample
+from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.boxes.waitfor import WaitFor
+from auroral.model.boxes.xsection import XSection
 from auroral.model.diagram import Box, Input, Late, Output, Stamp
-from auroral.model.windows import EventTimeWindow, Landmark, LatePolicy, Runs, StimeWindow
+from auroral.model.windows import (
+    Alignment,
+    EventTimeWindow,
+    FieldWindow,
+    Landmark,
+    LatePolicy,
+    Runs,
+    StimeWindow,
+    TupleWindow,
+)
 
 FLOWS = "ts timestamp, src string, dst string, port int, bytes long"
 SECOND = 1_000_000
@@ -182,6 +195,53 @@ def test_windows(net, flows):
     assert str(first.outputs[0].schema) == "src string, ts timestamp, n long"
 
 
+def test_windows_of_rows_and_of_values(net, flows):
+    calls = {"n": "count()"}
+    flows.aggregate_rows("r", calls, rows=60)
+    flows.aggregate_rows("o", calls, rows=5, advance=2, by=["src"], on="bytes", slack=3, timeout="1500ms", start="low")
+    flows.aggregate_values("v", calls, on="bytes", window=0.5)
+    flows.aggregate_values("f", calls, on="ts", window=10, advance=5, aligned="first", slack=1, timeout="2s", start="w")
+    n = (("n", "count()"),)
+    assert spec(net, "r") == Aggregate(n, TupleWindow(60, 60))
+    assert spec(net, "o") == Aggregate(n, TupleWindow(5, 2, 1.5, "bytes", 3), ("src",), "low")
+    values = FieldWindow("bytes", 0.5, 0.5, Alignment.INDEPENDENT, by_values=True)
+    assert spec(net, "v") == Aggregate(n, values)
+    assert spec(net, "f") == Aggregate(n, FieldWindow("ts", 10, 5, Alignment.FIRST, 1, 2.0, by_values=True), (), "w")
+    checked = net.check()
+    assert not [w for w in checked.warnings if "goes by rows" in w.what] and not checked.blockers
+    schemas = {name: str(checked.streams[name].schema) for name in "rovf"}
+    assert schemas["r"] == "n long" and schemas["f"] == "w timestamp, n long"
+    assert schemas["o"] == "src string, low long, n long"
+
+
+@pytest.mark.parametrize(
+    ("step", "options", "what"),
+    [
+        ("aggregate_rows", {"rows": 2.5}, "rows=2.5 is no number of things"),
+        ("aggregate_rows", {"rows": 2, "slack": "1"}, "slack='1' is no number"),
+        ("aggregate_values", {"on": "bytes", "window": "10s"}, "window is '10s'"),
+        ("aggregate_values", {"on": "bytes", "window": 1, "aligned": "frist"}, "unknown alignment 'frist'"),
+        ("aggregate_values", {"on": "bytes", "window": 1, "timeout": 3}, "timeout=3 is not a length of time"),
+    ],
+)
+def test_wrong_windows_of_rows_and_of_values(flows, step, options, what):
+    assert what in problem(lambda: getattr(flows, step)("w", {"n": "count()"}, **options)).what
+
+
+@pytest.mark.parametrize(
+    ("step", "options", "what"),
+    [
+        ("aggregate_rows", {"rows": 0}, "windows of size 0"),
+        ("aggregate_rows", {"rows": 2, "slack": -1}, "slack is -1"),
+        ("aggregate_values", {"on": "src", "window": 1}, "field 'src', which orders the rows, is a string"),
+        ("aggregate_values", {"on": "byte", "window": 1}, "unknown field 'byte'"),
+    ],
+)
+def test_windows_of_rows_and_of_values_are_checked(net, flows, step, options, what):
+    getattr(flows, step)("w", {"n": "count()"}, **options)
+    assert what in problem(net.check).what
+
+
 def test_first_aligned_windows_follow_an_integer_clock_through_a_map(net):
     rows = net.input("rows", "at long, v int", stime="at", unit="ms")
     renamed = rows.map("renamed", {"t": "at", "v": "v"})
@@ -230,6 +290,36 @@ def test_joins(net, flows):
     assert (b.left_size, b.right_size, b.kind) == (5 * SECOND, 2 * SECOND, JoinKind.LEFT)
     assert b.required == (True, True) and c.required == (False, True)
     assert isinstance(spec(net, "a"), Join) and boxes(net)["a"].inputs == ("flows", "other")
+
+
+def test_steps_that_hold_rows_back(net, flows):
+    other = net.input("other", FLOWS, stime="ts")
+    flows.bsort("b", on=["bytes"], slack=3, by=["src"])
+    flows.wsort("w", on=["port", "bytes"], timeout="1500ms")
+    flows.waitfor("f", other, on="buffered.src = enabler.dst", timeout="5s")
+    flows.resample("r", other, {"rate": "bytes"}, within="2s", by=["src"])
+    flows.cross_section("x", {"mean": "avg(bytes)"}, across=["src"], within="1min")
+    assert spec(net, "b") == BSort(("bytes",), 3, ("src",))
+    assert spec(net, "w") == WSort(("port", "bytes"), 1.5)
+    assert spec(net, "f") == WaitFor("buffered.src = enabler.dst", 5)
+    assert spec(net, "r") == Resample((("rate", "bytes"),), 2 * SECOND, ("src",))
+    assert spec(net, "x") == XSection((("mean", "avg(bytes)"),), ("src",), 60 * SECOND)
+    checked = net.check()
+    assert not checked.blockers
+    assert str(checked.streams["x"].schema) == "mean double"
+    assert str(checked.streams["r"].schema) == f"{checked.streams['flows'].schema}, rate double"
+    assert checked.streams["f"].schema == checked.streams["flows"].schema
+
+
+def test_joins_with_buffers_of_rows(net, flows):
+    other = net.input("other", FLOWS, stime="ts")
+    flows.join("a", other, on="true", rows=9)
+    flows.join("b", other, on="true", rows=(None, 1), within=("5s", None), timeout="1min", looking="left")
+    a, b = spec(net, "a"), spec(net, "b")
+    assert (a.left, a.right) == (JoinBuffer(9, tuples=True), JoinBuffer(9, tuples=True))
+    assert (b.left, b.right) == (JoinBuffer(5 * SECOND), JoinBuffer(1, tuples=True))
+    assert (b.timeout, b.looks) == (60, (True, False))
+    assert not net.check().blockers
 
 
 def test_other_steps(net, flows):
@@ -326,6 +416,15 @@ def test_places_are_the_users_lines(net, flows):
         (lambda net, s: s.join("j", s, on="true", within="1s", how="outer"), "unknown kind of join 'outer'"),
         (lambda net, s: s.join("j", s, on="true", within=("1s", "1s", "1s")), "within="),
         (lambda net, s: s.join("j", s, on=None, within="1s"), "on is None"),
+        (lambda net, s: s.join("j", s, on="true"), "the left side has neither"),
+        (lambda net, s: s.join("j", s, on="true", rows=(1, 1), within=(None, "1s")), "the right side has both"),
+        (lambda net, s: s.join("j", s, on="true", rows="many"), "rows='many' is no number"),
+        (lambda net, s: s.join("j", s, on="true", rows=1, looking="up"), "unknown side that looks 'up'"),
+        (lambda net, s: s.bsort("b", on="bytes", slack=1), "on='bytes' is not a list"),
+        (lambda net, s: s.wsort("w", on=["bytes"], timeout=1), "timeout=1 is not a length of time"),
+        (lambda net, s: s.waitfor("w", s, on="true", timeout="1s", on_error="reject"), "a waitfor cannot have"),
+        (lambda net, s: s.resample("r", s, ["bytes"], within="1s"), "fields are ['bytes']"),
+        (lambda net, s: s.cross_section("x", {"n": "count()"}, across="src"), "across='src' is not a list"),
         (lambda net, s: s.apply("f", "top", schema="v int"), "'top' is not a function"),
         (lambda net, s: s.apply("f", top), "has no schema"),
         (lambda net, s: s.apply("f", au.from_spark(top, schema="v int"), schema="v int"), "given twice"),
@@ -335,7 +434,7 @@ def test_places_are_the_users_lines(net, flows):
         (lambda net, s: au.check("net"), "'net' is not a diagram"),
         (lambda net, s: s.filter("ms > 3"), "filter: missing a required argument: 'predicate'"),
         (lambda net, s: s.map("m", host="host"), "map: missing a required argument: 'columns'"),
-        (lambda net, s: s.join("j", s, on="true"), "join: missing a required"),
+        (lambda net, s: s.join("j", s, within="1s"), "join: missing a required"),
         (lambda net, s: s.aggregate("a", {"n": "count()"}, "10s"), "aggregate: too many positional arguments"),
         (
             lambda net, s: s.aggregate("a", {"n": "count()"}, window="10s", over="1s"),

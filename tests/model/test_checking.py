@@ -3,19 +3,24 @@
 import math
 import pickle
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
 import auroral as au
-from auroral.model.boxes.aggregate import Aggregate, TypedStimeAggregate, WindowSample
+from auroral.model.boxes.aggregate import Aggregate, TypedStimeAggregate, TypedValueWindows, WindowSample
 from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxClass, BoxSpec
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
-from auroral.model.boxes.join import Join, JoinBuffer
+from auroral.model.boxes.join import Join, JoinBuffer, JoinKind, Kept, TypedBufferJoin, TypedJoin
 from auroral.model.boxes.later import Later, TypedLater
+from auroral.model.boxes.resample import Resample
 from auroral.model.boxes.serialize import SOutput, SUnion
+from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.boxes.waitfor import WaitFor
+from auroral.model.boxes.xsection import XSection
 from auroral.model.checking import Checked, check
 from auroral.model.diagram import DEFAULT_BUCKET, Box, Diagram, Input, Output, Query, Stamp
 from auroral.model.errors import DiagramError, Place, Problem
@@ -214,14 +219,36 @@ def test_field_windows_are_at_least_a_microsecond_and_finite(alignment, size, ad
     assert "windows of size" in found.what
 
 
-def test_field_windows_on_integers_that_are_not_whole_load_and_do_not_run():
-    window = Box("w", Aggregate(COUNT, FieldWindow("sec", 1.5, 1)), ("s",), ("x",))
-    behind = Box("m", Map((("n", "n + 1"),)), ("x",), ("y",))
-    (blocker,) = check(diagram(window, behind, stamp=Stamp("sec", 1_000_000))).blockers
-    assert "box 'w' does not run yet: windows that are no whole number" in blocker.what
-    assert "round window-size" in (blocker.next_step or "")
-    (wrong,) = problems(diagram(window, replace(behind, spec=Map((("n", "nn"),))), stamp=Stamp("sec", 1_000_000)))
-    assert "'nn'" in wrong.what
+@pytest.mark.parametrize("alignment", Alignment)
+def test_field_windows_on_integers_that_are_not_whole_lose_the_time(alignment):
+    window = Box("w", Aggregate(COUNT, FieldWindow("sec", 1.5, 1, alignment)), ("s",), ("x",))
+    checked = check(diagram(window, stamp=Stamp("sec", 1_000_000)))
+    assert checked.runnable() and not checked.streams["x"].clocks
+    whole = replace(window, spec=Aggregate(COUNT, FieldWindow("sec", 2, 1, Alignment.INDEPENDENT)))
+    assert check(diagram(whole, stamp=Stamp("sec", 1_000_000))).streams["x"].clocks
+
+
+@pytest.mark.parametrize(
+    "window", [FieldWindow("k", 3, 1), FieldWindow("k", 3, 1, by_values=True), TupleWindow(3, 1, field="k")]
+)
+def test_rows_are_ordered_on_numbers_and_timestamps(window):
+    found = problem(one(Aggregate(COUNT, window)))
+    assert "field 'k', which orders the rows, is a string" in found.what and found.next_step
+
+
+@pytest.mark.parametrize("window", [FieldWindow("v", 3, 1, timeout=math.inf), TupleWindow(3, 1, timeout=-1.0)])
+def test_timeouts_are_lengths_of_stime(window):
+    assert "the timeout is" in problem(one(Aggregate(COUNT, window))).what
+
+
+def test_a_timeout_that_cannot_come_first_is_a_warning():
+    late = one(Aggregate(COUNT, FieldWindow("ts", 3, 1, Alignment.INDEPENDENT, timeout=3.0)))
+    assert isinstance(typed(late), TypedStimeAggregate)
+    assert any("timeout 3 does nothing" in warning.what for warning in check(late).warnings)
+    early = one(Aggregate(COUNT, FieldWindow("ts", 3, 1, Alignment.INDEPENDENT, timeout=2.5)))
+    found = typed(early)
+    assert isinstance(found, TypedValueWindows) and not found.not_stime
+    assert (found.size, found.advance, found.timeout) == (3_000_000, 1_000_000, 2_500_000)
 
 
 def test_unions_need_one_schema():
@@ -462,16 +489,37 @@ def test_required_ports():
     assert typed(one(Join("true", JoinBuffer(1), JoinBuffer(1)), inputs=2)).required == (True, True)
 
 
+@pytest.mark.parametrize(
+    ("spec", "inputs", "what"),
+    [
+        (BSort((), 1), 1, "a sort needs a field"),
+        (BSort(("v",), -1), 1, "slack is -1"),
+        (BSort(("v",), 1, ("kk",)), 1, "unknown field 'kk'"),
+        (WSort(("vv",), 1.0), 1, "unknown field 'vv'"),
+        (WSort(("v",), 0.0), 1, "the timeout is 0"),
+        (WaitFor("v = 1", 1.0), 2, "in several inputs"),
+        (WaitFor("buffered.v", 1.0), 2, "predicate is of type int"),
+        (WaitFor("true", 1.0), 1, "waitfor has 1 input"),
+        (Resample((), 1), 2, "needs at least one field"),
+        (Resample((("x", "k"),), 1), 2, "field 'k' is a string"),
+        (Resample((("v", "v"),), 1), 2, "field 'v' is there twice"),
+        (Resample((("x", "v"),), -1), 2, "within is -1"),
+        (XSection((), ("k",)), 1, "at least one function"),
+        (XSection(COUNT, ()), 1, "at least one field to go across"),
+        (XSection((("n", "sum(k)"),), ("k",)), 1, "sum"),
+    ],
+)
+def test_wrong_boxes_that_go_by_rows(spec, inputs, what):
+    assert what in problem(one(spec, inputs=inputs)).what
+
+
 # What passes and does not run yet
 
 
 @pytest.mark.parametrize(
     ("spec", "reason"),
     [
-        (Later("bsort"), "bounded sort"),
-        (Aggregate(COUNT, TupleWindow(3, 1)), "number of tuples"),
-        (Aggregate(COUNT, FieldWindow("v", 3, 1)), "does not carry the stime of 's'"),
-        (Aggregate(COUNT, FieldWindow("ts", 3, 1, timeout=1.0)), "timeouts"),
+        (Later("insert"), "tables come in a later release"),
         (WindowDrop(0.5, 1, 3, 1, tuples=True), "number of tuples"),
         (WindowDrop(0.5, 1, 3, 1, field="v"), "does not carry the stime of 's'"),
     ],
@@ -516,27 +564,34 @@ FIRST = Aggregate(COUNT, FieldWindow("sec", 10, 10, Alignment.FIRST), ("k",))
         ((Map((("t", "sec + 1"),)),), "t", "box 'b0' computes 't' as 'sec + 1'", "pass a stime field on as it is"),
         ((Map((("t", "v"),)), Union()), "t", "input 's' takes its stime from the field 'sec'", "--stime s=v"),
         ((FIRST, Filter(("n > 1",))), "sec", "aggregate 'b0', whose windows begin with", "to 1 in box 'b0'"),
-        ((FIRST,), "k", "not the field that its windows are on", "order on the field that the windows of box 'b0'"),
+        ((FIRST,), "n", "not the field that its windows are on", "order on the field that the windows of box 'b0'"),
         ((Aggregate(COUNT, FieldWindow("v", 3, 1)),), "v", "'b0', whose windows are not on stime", "said of box 'b0'"),
-        ((Later("bsort"),), "v", "input 's' takes its stime from the field 'sec'", "--stime s=v"),
+        ((Later("lock"),), "v", "input 's' takes its stime from the field 'sec'", "--stime s=v"),
+        ((BSort(("v",), 3),), "sec", "comes out of bsort 'b0', where a row goes on later", "add a map behind 'b0'"),
         ((Later("revisionmap", like=Map((("t", "v * 2"),))),), "t", "computes 't' as 'v * 2'", "in box 'b0'"),
     ],
 )
 def test_the_box_that_loses_the_time_is_named(before, field, why, instead):
     boxes = [Box(f"b{n}", spec, ("s" if n == 0 else f"o{n - 1}",), (f"o{n}",)) for n, spec in enumerate(before)]
     last = "s" if not before else f"o{len(before) - 1}"
-    windows = Box("windows", Aggregate(COUNT, FieldWindow(field, 3, 1)), (last,), ("x",))
-    blocker = check(diagram(*boxes, windows, stamp=Stamp("sec", 1_000_000))).blockers[-1]
-    assert f"it is on {field!r}, which does not carry the stime of {last!r}: " in blocker.what and why in blocker.what
-    assert instead in blocker.next_step
-    assert blocker.allowed.startswith(f"fields of {last!r} that do: ")
+    windows = Box("windows", Aggregate((("rows", "count()"),), FieldWindow(field, 3, 1)), (last,), ("x",))
+    given = diagram(*boxes, windows, stamp=Stamp("sec", 1_000_000), outputs=(Output("x"),))
+    warning = check(given).warnings[-1]
+    assert warning.what.startswith("box 'windows' goes by rows, not by time: ")
+    assert f"it is on {field!r}, which does not carry the stime of {last!r}: " in warning.what and why in warning.what
+    assert instead in warning.next_step
+    assert warning.allowed.startswith(f"fields of {last!r} that do: ")
+
+
+def test_windows_of_values_that_are_asked_for_are_not_warned_of():
+    assert not typed(one(Aggregate(COUNT, FieldWindow("v", 3, 1, by_values=True)))).not_stime
 
 
 def test_after_a_join_the_time_is_copied_from_stime():
     pairs = Box("pairs", Join("true", JoinBuffer(1), JoinBuffer(1), (("sec", "left.sec"),)), ("s", "s"), ("p",))
     windows = Box("w", Aggregate(COUNT, FieldWindow("sec", 3, 1)), ("p",), ("x",))
-    (blocker,) = check(diagram(pairs, windows)).blockers
-    assert "join 'pairs'" in blocker.what and "whose expression is stime" in blocker.next_step
+    (warning,) = check(diagram(pairs, windows, outputs=(Output("x"),))).warnings
+    assert "join 'pairs'" in warning.what and "whose expression is stime" in warning.next_step
     copied = Box("copied", Map((("at", "stime"),)), ("p",), ("q",))
     mended = Box("w", Aggregate(COUNT, FieldWindow("at", 3_000, 1_000, Alignment.INDEPENDENT)), ("q",), ("x",))
     checked = check(diagram(pairs, copied, mended))
@@ -557,8 +612,46 @@ def test_streams_that_are_made_twice_are_not_followed_around():
 
 def test_both_sides_of_a_join_are_told():
     pairs = Join("true", JoinBuffer(1, "v"), JoinBuffer(1, "d"))
-    left, right = check(one(pairs, inputs=2)).blockers
+    left, right = (w for w in check(one(pairs, inputs=2)).warnings if "goes by rows" in w.what)
     assert "it is on 'v'" in left.what and "it is on 'd'" in right.what
+
+
+def test_what_buffers_of_a_join_hold():
+    found = typed(one(Join("true", JoinBuffer(2.5, "d"), JoinBuffer(3, tuples=True), timeout=1.5), inputs=2))
+    assert isinstance(found, TypedBufferJoin)
+    assert found.buffers == (Kept(field="d", size=Fraction(5, 2)), Kept(rows=3)) and found.timeout == 1_500_000
+    assert found.outputs[0].order == (LONG, LONG, LONG, LONG)
+    timed = typed(one(Join("true", JoinBuffer(2, "ts"), JoinBuffer(7, tuples=True)), inputs=2))
+    assert isinstance(timed, TypedBufferJoin)
+    assert timed.buffers[0] == Kept(time=2_000_000) and not timed.not_stime
+
+
+@pytest.mark.parametrize(
+    ("options", "sizes", "past"),
+    [
+        ({}, (30, 40), 70),
+        ({"timeout": 35e-6}, (30, 34), 64),
+        ({"looks": (False, True)}, (30, 0), 30),
+        ({"looks": (True, False)}, (-1, 40), 40),
+    ],
+)
+def test_timeouts_and_sides_that_do_not_look_shorten_the_wait(options, sizes, past):
+    found = typed(one(Join("true", JoinBuffer(30), JoinBuffer(40), **options), inputs=2))
+    assert isinstance(found, TypedJoin)
+    assert ((found.left_size, found.right_size), found.past) == (sizes, past)
+
+
+@pytest.mark.parametrize(
+    ("join", "what"),
+    [
+        (Join("true", JoinBuffer(1, tuples=True), JoinBuffer(1), kind=JoinKind.LEFT), "no partner is never known"),
+        (Join("true", JoinBuffer(1.5, tuples=True), JoinBuffer(1)), "the left buffer size is 1.5"),
+        (Join("true", JoinBuffer(1), JoinBuffer(1, "k")), "field 'k', which orders the rows, is a string"),
+        (Join("true", JoinBuffer(1), JoinBuffer(1), timeout=-1.0), "the timeout is -1"),
+    ],
+)
+def test_wrong_buffers(join, what):
+    assert what in problem(one(join, inputs=2)).what
 
 
 def test_one_stream_of_an_sunion_is_followed_by_itself():
@@ -566,8 +659,8 @@ def test_one_stream_of_an_sunion_is_followed_by_itself():
     windows = Box("w", Aggregate(COUNT, FieldWindow("v", 3, 1)), ("two",), ("x",))
     given = diagram(split, windows)
     other = Input("other", schema("ts timestamp, v int"), Stamp("ts"))
-    (blocker,) = check(replace(given, inputs=(*given.inputs, other))).blockers
-    assert "input 'other' takes its stime from the field 'ts'" in blocker.what
+    warnings = check(replace(given, inputs=(*given.inputs, other))).warnings
+    assert any("input 'other' takes its stime from the field 'ts'" in warning.what for warning in warnings)
 
 
 def test_functions_of_borealis_users_block_until_they_are_registered():

@@ -40,7 +40,7 @@ def test_no_box_is_both_and_none_is_forgotten():
     running = [box.type for box in RUNNING]
     assert len(set(running)) == len(running)
     assert not set(running) & set(LATER)
-    wanted = "filter map union aggregate join apply delay random_drop window_drop sunion soutput"
+    wanted = "filter map union aggregate join bsort wsort waitfor resample xsection apply delay random_drop window_drop sunion soutput"
     assert running == wanted.split()
 
 
@@ -58,7 +58,12 @@ def test_d12_operator_classes_of_every_box():
         "map": ("yes", "yes", "yes"),
         "union": ("yes", "yes", "yes"),
         "aggregate": ("yes", "yes; folds no", "no"),
-        "join": ("yes", "yes", "yes"),
+        "join": ("yes", "yes; folds no", "yes"),
+        "bsort": ("yes", "no", "no"),
+        "wsort": ("yes", "no", "no"),
+        "waitfor": ("yes", "yes", "no"),
+        "resample": ("yes", "yes", "no"),
+        "xsection": ("yes", "no", "no"),
         "apply": ("yes", "yes", "no"),
         "delay": ("yes", "yes", "yes"),
         "random_drop": ("yes", "yes", "yes"),

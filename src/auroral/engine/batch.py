@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from auroral.engine.judging import judge
 from auroral.engine.lanes import Lanes
 from auroral.engine.relations import Edge, StateEdge, kept_name
 from auroral.engine.sqltext import STIME
+from auroral.model.boxes.base import TypedBox
 from auroral.model.checking import Checked
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def run_batch(
     bucket = checked.diagram.bucket
     leaves = _leaves(program, sources, until, folder, piece)
     lo = piece.begin if piece is not None else _first(leaves, until) // bucket * bucket
-    hi = max(until, lo + bucket) + (total_past(checked) // bucket + 1) * bucket if flush else max(until, lo + bucket)
+    hi = max(until, lo + bucket) + (total_wait(checked) // bucket + 1) * bucket if flush else max(until, lo + bucket)
     # What state folds end in is not asked for here.
     result = _run(session, replace(program, kept=()), leaves, lo, hi, folder)
     outputs = {name: list(files) for name, files in result.outputs.items() if isinstance(files, list)}
@@ -139,9 +140,18 @@ def _run(session: SparkSession, program: Program, leaves: Mapping[str, Leaf], lo
 
 def total_past(checked: Checked) -> int:
     """How far back any row can still matter: the longest sum of pasts along a path of boxes, in microseconds."""
+    return _along_a_path(checked, lambda box: box.past)
+
+
+def total_wait(checked: Checked) -> int:
+    """How long after the last row boundaries can still give results of it: windows end, and timeouts."""
+    return _along_a_path(checked, lambda box: max(box.past, box.waits))
+
+
+def _along_a_path(checked: Checked, length: Callable[[TypedBox], int]) -> int:
     reach: dict[str, int] = {}
     for box in checked.boxes:
-        own = max((reach.get(stream, 0) for stream in box.box.inputs), default=0) + box.typed.past
+        own = max((reach.get(stream, 0) for stream in box.box.inputs), default=0) + length(box.typed)
         reach.update(dict.fromkeys(box.box.outputs, own))
     return max(reach.values(), default=0)
 

@@ -28,11 +28,13 @@ from auroral.engine.sqltext import (
     select,
 )
 from auroral.engine.stateless_sql import filtered, mapped, unchanged, united
+from auroral.engine.waitfor_sql import waitfor
 from auroral.model.boxes.aggregate import TypedEventTimeAggregate, TypedStimeAggregate
 from auroral.model.boxes.apply import TypedApply
 from auroral.model.boxes.drop import TypedRandomDrop, TypedWindowDrop
 from auroral.model.boxes.join import TypedJoin
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
+from auroral.model.boxes.waitfor import TypedWaitFor
 from auroral.model.checking import Checked, CheckedBox
 from auroral.model.expression import Function, Typed, user_functions
 from auroral.model.stream import StreamType
@@ -229,11 +231,13 @@ class Compiler:
         box, typed, scan = checked.box, checked.typed, python_box(checked, self)
         if scan is None:
             ctes = self._ctes(checked)
+        elif isinstance(scan, FoldBox):
+            ctes = scan.behind
         else:
             ctes = late_rows(self, checked, typed) if isinstance(typed, TypedEventTimeAggregate) else []
         past = tuple(cte for stream in box.outputs for cte in self._past_cte(stream))
         if self.single and isinstance(scan, FoldBox):
-            return Step(box.name, fold=scan, behind=past)
+            return Step(box.name, fold=scan, behind=(*scan.behind, *past))
         slices = self.kept.get(f"{box.name}@slices")
         if not (self.single and isinstance(slices, SliceEdge)):
             return Step(box.name, (*ctes, *past), scan)
@@ -268,6 +272,8 @@ class Compiler:
                 return event_time_aggregate(self, checked, typed)
             case TypedJoin():
                 return join(self, checked, typed)
+            case TypedWaitFor():
+                return waitfor(self, checked, typed)
             case TypedRandomDrop():
                 return random_drop(self, checked, typed)
             case TypedWindowDrop():

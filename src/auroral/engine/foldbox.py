@@ -21,6 +21,7 @@ from auroral.engine.sqltext import (
     STIME,
     UNKNOWN,
     Column,
+    Cte,
     aliased,
     quoted,
     relation,
@@ -58,6 +59,8 @@ class FoldBox:
     layout: Layout
     outputs: tuple[tuple[str, tuple[Column, ...]], ...]
     state: StateEdge | None
+    behind: tuple[Cte, ...] = ()
+    """Steps over what the fold gives, where that is not yet what the box does."""
     types: list[str] = field(default_factory=list, compare=False)
     """Of the columns of `rows`, once Spark was asked: they are those of the box's expressions."""
 
@@ -106,9 +109,20 @@ LEFT_OUT = (Column(STIME, "BIGINT"), Column("__reason", "STRING"))
 
 
 def fold_step(
-    compiler: Compiler, checked: CheckedBox, fold: Fold, inputs: Sequence[FoldInput], keys: Sequence[FieldType]
+    compiler: Compiler,
+    checked: CheckedBox,
+    fold: Fold,
+    inputs: Sequence[FoldInput],
+    keys: Sequence[FieldType],
+    *,
+    outputs: Sequence[tuple[str, tuple[Column, ...]]] | None = None,
+    behind: Sequence[Cte] = (),
 ) -> FoldBox:
-    """The step of a box that is this fold over these inputs. `keys` are the types of the parts of a key."""
+    """The step of a box that is this fold over these inputs. `keys` are the types of the parts of a key.
+
+    A fold that does not give the box's own streams gives the relations `outputs`, without order keys, and `behind` are the steps that make
+    the streams of them.
+    """
     name = checked.box.name
     columns = [Column(f"g{i}", "DOUBLE" if kind.is_float else kind.spark) for i, kind in enumerate(keys)]
     assert all(not compiler.order(one.stream) or one.stream in compiler.ordered for one in inputs), (
@@ -118,7 +132,7 @@ def fold_step(
         tuple(c.name for c in columns),
         tuple(len(compiler.order(one.stream)) for one in inputs),
         tuple(len(one.values) for one in inputs),
-        tuple(stream in compiler.ordered for stream in checked.box.outputs),
+        tuple(outputs is None and stream in compiler.ordered for stream in checked.box.outputs),
     )
     parts = [_rows(compiler, layout, port, one) for port, one in enumerate(inputs)]
     # What runs in this process counts by itself.
@@ -129,12 +143,16 @@ def fold_step(
         fold=fold,
         rows="(\n" + "\nUNION ALL\n".join(parts) + "\n)",
         layout=layout,
-        outputs=tuple(
-            (stream, stream_columns(compiler.stream(stream), stream in compiler.ordered))
-            for stream in checked.box.outputs
-        ),
+        outputs=tuple(outputs if outputs is not None else _streams(compiler, checked)),
         state=_state(compiler, name, columns),
+        behind=tuple(behind),
     )
+
+
+def _streams(compiler: Compiler, checked: CheckedBox) -> list[tuple[str, tuple[Column, ...]]]:
+    return [
+        (stream, stream_columns(compiler.stream(stream), stream in compiler.ordered)) for stream in checked.box.outputs
+    ]
 
 
 def key_text(name: str, kind: FieldType) -> str:

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from auroral.engine.buffer_join import buffer_join
+from auroral.engine.fold import Fold
 from auroral.engine.foldbox import FoldBox, FoldInput, fold_step, key_text
 from auroral.engine.folds import FirstAlignedFold, LandmarkFold, RunsFold
-from auroral.engine.sqltext import STIME
-from auroral.model.boxes.aggregate import TypedAggregateBox, TypedFirstAligned, TypedLandmark, TypedRuns
+from auroral.engine.resample_fold import ResampleFold
+from auroral.engine.sort_folds import BSortFold, WSortFold
+from auroral.engine.sqltext import STIME, columns, quoted
+from auroral.engine.tuple_windows import TupleWindowsFold
+from auroral.engine.value_windows import ValueWindowsFold
+from auroral.engine.xsection_fold import XSectionFold
+from auroral.model.boxes.aggregate import (
+    TypedAggregateBox,
+    TypedFirstAligned,
+    TypedLandmark,
+    TypedRuns,
+    TypedTupleWindows,
+    TypedValueWindows,
+)
+from auroral.model.boxes.join import TypedBufferJoin
+from auroral.model.boxes.resample import TypedResample
+from auroral.model.boxes.sorting import TypedBSort, TypedWSort
+from auroral.model.boxes.xsection import TypedXSection
 from auroral.model.checking import CheckedBox
 
 if TYPE_CHECKING:
@@ -29,27 +48,83 @@ def fold_box(checked: CheckedBox, compiler: Compiler) -> FoldBox | None:
             values = (*groups(compiler, source, typed), *arguments(compiler, source, typed))
             runs = RunsFold(name, typed.functions, groups=len(typed.group_by))
             return fold_step(compiler, checked, runs, [FoldInput(source, (), values)], ())
+        case TypedValueWindows():
+            by_value = ValueWindowsFold(name, typed.functions, typed, _orders(compiler, checked))
+            return _aggregate(compiler, checked, typed, by_value, field=typed.field)
+        case TypedTupleWindows():
+            by_number = TupleWindowsFold(name, typed.functions, typed, _orders(compiler, checked))
+            return _aggregate(compiler, checked, typed, by_number, field=typed.field)
+        case TypedBufferJoin():
+            return buffer_join(compiler, checked, typed)
+        case TypedBSort():
+            bounded = BSortFold(_positions(compiler, checked, typed.order_on), typed.slack)
+            return _whole_rows(compiler, checked, bounded, typed.group_by)
+        case TypedWSort():
+            timed = WSortFold(_positions(compiler, checked, typed.order_on), typed.timeout)
+            return _whole_rows(compiler, checked, timed, typed.group_by)
+        case TypedResample():
+            between = ResampleFold(typed.within, len(typed.fields))
+            return _whole_rows(compiler, checked, between, typed.group_by, [columns(typed.fields)])
+        case TypedXSection():
+            source = checked.box.inputs[0]
+            known = _keys(compiler, source, typed.across)
+            section = XSectionFold(name, typed.functions, len(known), typed.within)
+            read = FoldInput(source, (), [*known, *arguments(compiler, source, typed)])
+            return fold_step(compiler, checked, section, [read], ())
         case _:
             return None
+
+
+def _whole_rows(
+    compiler: Compiler,
+    checked: CheckedBox,
+    fold: Fold,
+    group_by: Sequence[str],
+    others: Sequence[Sequence[str]] = (),
+) -> FoldBox:
+    """A fold by groups that is handed all fields of its first input, and of further ones what `others` say."""
+    first, *_ = checked.box.inputs
+    schema = compiler.stream(first).schema
+    values = [columns(schema.names), *others]
+    read = [
+        FoldInput(stream, _keys(compiler, stream, group_by), given)
+        for stream, given in zip(checked.box.inputs, values, strict=True)
+    ]
+    return fold_step(compiler, checked, fold, read, [schema[name] for name in group_by])
+
+
+def _positions(compiler: Compiler, checked: CheckedBox, names: Sequence[str]) -> tuple[int, ...]:
+    known = compiler.stream(checked.box.inputs[0]).schema.names
+    return tuple(known.index(name) for name in names)
+
+
+def _keys(compiler: Compiler, stream: str, names: Sequence[str]) -> list[str]:
+    schema = compiler.stream(stream).schema
+    return [key_text(name, schema[name]) for name in names]
+
+
+def _orders(compiler: Compiler, checked: CheckedBox) -> int:
+    return len(compiler.order(checked.box.inputs[0]))
 
 
 def _aggregate(
     compiler: Compiler,
     checked: CheckedBox,
     typed: TypedAggregateBox,
-    fold: LandmarkFold | FirstAlignedFold,
+    fold: Fold,
     where: tuple[str, ...] = (),
+    field: str | None = None,
 ) -> FoldBox:
-    """A fold over one input, by the aggregate's groups, that is handed the functions' arguments."""
+    """A fold over one input, by the aggregate's groups, that is handed the field that it is on, if any, and the functions' arguments."""
     source = checked.box.inputs[0]
     schema = compiler.stream(source).schema
-    read = FoldInput(source, groups(compiler, source, typed), arguments(compiler, source, typed), where)
+    values = [*([quoted(field)] if field is not None else []), *arguments(compiler, source, typed)]
+    read = FoldInput(source, groups(compiler, source, typed), values, where)
     return fold_step(compiler, checked, fold, [read], [schema[name] for name in typed.group_by])
 
 
 def groups(compiler: Compiler, source: str, typed: TypedAggregateBox) -> list[str]:
-    schema = compiler.stream(source).schema
-    return [key_text(name, schema[name]) for name in typed.group_by]
+    return _keys(compiler, source, typed.group_by)
 
 
 def arguments(compiler: Compiler, source: str, typed: TypedAggregateBox) -> list[str]:

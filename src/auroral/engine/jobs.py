@@ -242,7 +242,9 @@ class _Job:
             found |= given
             read_later = {stream for step in steps if step.wave > wave for stream in step.inputs}
             fetched = {stream for step in here if step.fetches for stream in step.gives}
-            handed = {n: t for n, t in given.outputs.items() if n in read_later & fetched and isinstance(t, pa.Table)}
+            # Of what the steps behind a fold read, streams of the diagram are made.
+            needed_here = {name for fold in folds if fold.behind for name, _ in fold.outputs} | (read_later & fetched)
+            handed = {n: t for n, t in given.outputs.items() if n in needed_here and isinstance(t, pa.Table)}
             if handed:
                 self._rows(handed)
             self.ctes += [cte for step in here for cte in step.behind]

@@ -85,14 +85,14 @@ def _sql(compiler: Compiler, typed: Typed, left: str, right: str) -> str:
         text = STIME if name == "stime" and schemas[side].get(name) is None else quoted(name)
         return f"{side[0]}.{text}"
 
-    return _condition(typed, column)
+    return condition(typed, column)
 
 
-def _condition(typed: Typed, column: ColumnText) -> str:
+def condition(typed: Typed, column: ColumnText) -> str:
     """Part by part and side by side, so that Spark still finds the equalities where there are calls of user functions."""
     match typed:
         case Infix(op="and", left=left, right=right) if user_functions(typed):
-            return f"({_condition(left, column)}) AND ({_condition(right, column)})"
+            return f"({condition(left, column)}) AND ({condition(right, column)})"
         case Infix(op="=", left=left, right=right) if user_functions(typed):
             return f"({to_sql(left, column)}) = ({to_sql(right, column)})"
         case _:

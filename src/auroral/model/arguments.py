@@ -137,10 +137,14 @@ def stop_only(step: str, given: object, why: str, place: Place) -> None:
         )
 
 
-def optional_count(what: str, given: object, place: Place) -> int | None:
-    if given is None or (isinstance(given, int) and not isinstance(given, bool)):
+def count(what: str, given: object, place: Place) -> int:
+    if isinstance(given, int) and not isinstance(given, bool):
         return given
     return refuse(f"{what}={given!r} is no number of things", place, "a whole number", f"write for example {what}=2")
+
+
+def optional_count(what: str, given: object, place: Place) -> int | None:
+    return None if given is None else count(what, given, place)
 
 
 def fields(what: str, given: object, place: Place, kind: str = "field names") -> tuple[str, ...]:
@@ -180,6 +184,18 @@ def columns(what: str, given: object, place: Place) -> tuple[tuple[str, Source],
     return tuple(
         (text(f"a field of {what}", name, place), expression(f"{what}[{name!r}]", source, place))
         for name, source in given.items()
+    )
+
+
+def names(what: str, given: object, place: Place, of: str) -> tuple[tuple[str, str], ...]:
+    """A dict of output fields to names, as pairs."""
+    if isinstance(given, Mapping) and all(isinstance(part, str) for pair in given.items() for part in pair):
+        return tuple(given.items())
+    return refuse(
+        f"{what} are {given!r}",
+        place,
+        allowed=f"a dict of output fields to {of}",
+        next_step="write for example {'celsius': 'degrees'}",
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from auroral.model.boxes.base import BoxClass, Report
+from auroral.model.boxes.base import BoxClass, NotStime, Report
 from auroral.model.boxes.later import Later, NotYet, TypedLater, later
 from auroral.model.declared import against_declared
 from auroral.model.diagram import Box, Diagram, Input, Output
@@ -219,6 +219,8 @@ class _Checking:
                     next_step="use the row's stime, or a hash of its fields",
                 )
             )
+        if not self.problems:
+            self.warnings += [self._closed_by_rows(box, lost, report.place) for lost in typed.not_stime]
         self.streams.update(zip(box.outputs, typed.outputs, strict=True))
         return CheckedBox(box, typed)
 
@@ -228,6 +230,12 @@ class _Checking:
             what = f"box {box.name!r} does not run yet: {box.spec.not_yet.why}"
             self.blockers.append(Problem(what, place, _RUN, box.spec.not_yet.instead))
         return CheckedBox(box, later(_BEHIND))
+
+    def _closed_by_rows(self, box: Box, lost: NotStime, place: Place) -> Problem:
+        """Runs, but perhaps not as it was meant: most windows of old files are of time."""
+        reason, allowed = self._lost(box.inputs[lost.port], lost.field)
+        what = f"box {box.name!r} goes by rows, not by time: {reason.why}"
+        return Problem(what, place, allowed, f"to go by time: {reason.instead}")
 
     def _later(self, box: Box, typed: TypedLater, report: Report) -> CheckedBox:
         reasons = [(typed.reason, _RUN)]

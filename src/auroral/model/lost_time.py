@@ -8,8 +8,11 @@ from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join
 from auroral.model.boxes.later import NotYet
+from auroral.model.boxes.resample import Resample
 from auroral.model.boxes.serialize import SOutput, SUnion
+from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.boxes.waitfor import WaitFor
 from auroral.model.diagram import Box, Diagram, Input
 from auroral.model.stamps import copied_field, data_input, stood_for
 from auroral.model.stream import StreamType
@@ -77,6 +80,11 @@ def _made(box: Box, field: str, streams: Mapping[str, StreamType]) -> NotYet:
             return NotYet(
                 f"{field!r} comes out of aggregate {box.name!r}, and is not the field that its windows are on",
                 f"order on the field that the windows of box {box.name!r} are on",
+            )
+        case BSort() | WSort() | WaitFor() | Resample():
+            return NotYet(
+                f"{field!r} comes out of {box.spec.type} {box.name!r}, where a row goes on later than it came, with a later stime",
+                _COPY.format(box.name),
             )
         case _:
             return NotYet(

@@ -14,8 +14,11 @@ from auroral.model.boxes.base import Source
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join
 from auroral.model.boxes.later import PASS_ROWS_ON, Later
+from auroral.model.boxes.resample import Resample
 from auroral.model.boxes.serialize import SOutput, SUnion
+from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.boxes.waitfor import WaitFor
 from auroral.model.diagram import Box, Diagram, Input, Stamp
 from auroral.model.errors import DiagramError, Problem, unknown_name
 from auroral.model.expression import parse
@@ -83,7 +86,7 @@ def _asked_fields(diagram: Diagram) -> dict[str, list[str]]:
 
 def _window_fields(box: Box) -> Iterator[tuple[str, str]]:
     match box.spec:
-        case Aggregate(window=FieldWindow(field=name)) if box.inputs:
+        case Aggregate(window=FieldWindow(field=name, by_values=False)) if box.inputs:
             yield box.inputs[0], name
         case WindowDrop(field=str(name), tuples=False) if box.inputs:
             yield box.inputs[0], name
@@ -102,6 +105,8 @@ def _before(box: Box, port: int, name: str) -> Iterator[tuple[str, str]]:
         case Filter() | Union() | SUnion() | SOutput() | Delay() | RandomDrop() | WindowDrop():
             for stream in box.inputs:
                 yield stream, name
+        case BSort() | WSort() | WaitFor() | Resample() if box.inputs:
+            yield box.inputs[0], name
         case Map() if box.inputs and (copied := copied_field(box, name)) is not None:
             yield box.inputs[0], copied
 

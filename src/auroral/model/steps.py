@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Literal, overload
 
 from auroral.model import arguments as given
-from auroral.model.aggregate_steps import AggregateSteps
 from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxSpec, Source
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
-from auroral.model.boxes.join import Join, JoinBuffer, JoinKind
+from auroral.model.boxes.join import Join, JoinKind
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
 from auroral.model.diagram import Output
 from auroral.model.duration import Duration
 from auroral.model.errors import Place
+from auroral.model.join_arguments import Looking, buffers, seconds
+from auroral.model.moving_steps import MovingSteps
 from auroral.model.on_error import OnError
 from auroral.model.schema import SchemaLike
 from auroral.model.spark_function import SparkFunction, from_spark
@@ -24,7 +25,7 @@ WhenFailing = Literal["stop", "reject"]
 
 
 @dataclass(frozen=True, slots=True)
-class Stream(AggregateSteps):
+class Stream(MovingSteps):
     """A stream of a diagram under construction. The first argument of every step is its name."""
 
     @overload
@@ -94,29 +95,25 @@ class Stream(AggregateSteps):
         other: Stream,
         *,
         on: Source,
-        within: Duration | tuple[Duration, Duration],
+        within: Duration | tuple[Duration | None, Duration | None] | None = None,
+        rows: int | tuple[int | None, int | None] | None = None,
+        looking: Literal["both", "left", "right"] = "both",
         columns: Mapping[str, Source] | None = None,
         how: Literal["inner", "left", "right"] = "inner",
         unmatched_when_missing: bool = False,
+        timeout: Duration | None = None,
         on_error: str = "stop",
     ) -> Stream:
         """Pairs of rows for which `on` holds; in expressions the sides are `left` and `right`.
 
-        `within` is how long a row waits for its partner, on each side or as (left, right). `columns` are all
-        fields of both sides unless given. With `unmatched_when_missing`, the outer side does not wait for an
-        input that has failed.
+        `within` is how long a row waits for its partner, on each side or as (left, right); or `rows` how many of a side are kept for
+        it. `columns` are all fields of both sides unless given. Of a side that is not `looking`, rows are found and look for none.
+        No row waits longer than `timeout`. With `unmatched_when_missing`, the outer side does not wait for an input that has failed.
         """
         place = _place(name)
         given.stop_only("a join", on_error, "a pair has two rows, and neither is known to be at fault", place)
-        both = within if isinstance(within, tuple) else (within, within)
-        if len(both) != 2:
-            given.refuse(
-                f"within={within!r}",
-                place,
-                "one length of time, or two: (left, right)",
-                next_step='write within="5s" or within=("5s", "0s")',
-            )
-        left, right = (JoinBuffer(given.duration("within", length, place)) for length in both)
+        sides = given.choice("side that looks", looking, Looking, place)
+        left, right = buffers(within, rows, place)
         spec = Join(
             given.expression("on", on, place),
             left,
@@ -125,6 +122,8 @@ class Stream(AggregateSteps):
             given.choice("kind of join", how, JoinKind, place),
             unmatched_when_missing,
             sides_named=True,
+            timeout=seconds("timeout", timeout, place),
+            looks=(sides is not Looking.RIGHT, sides is not Looking.LEFT),
         )
         return self._step(name, spec, place, (other,))
 

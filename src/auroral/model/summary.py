@@ -7,8 +7,12 @@ from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxSpec
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join, JoinBuffer, JoinKind
+from auroral.model.boxes.resample import Resample
 from auroral.model.boxes.serialize import SUnion
+from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map
+from auroral.model.boxes.waitfor import WaitFor
+from auroral.model.boxes.xsection import XSection
 from auroral.model.duration import spell
 from auroral.model.on_error import OnError
 from auroral.model.windows import (
@@ -36,6 +40,16 @@ def summary(spec: BoxSpec) -> str:
             outer = "" if kind is JoinKind.INNER else f"{kind} "
             sizes = _buffer(left) if left == right else f"{_buffer(left)}, {_buffer(right)}"
             return f"{outer}{predicate} within {sizes}"
+        case BSort(order_on=order_on, slack=slack):
+            return f"{', '.join(order_on)} of {slack + 1} rows"
+        case WSort(order_on=order_on, timeout=timeout):
+            return f"{', '.join(order_on)} within {timeout:g}s"
+        case WaitFor(predicate=predicate, timeout=timeout):
+            return f"{predicate} within {timeout:g}s"
+        case Resample(fields=fields, within=within):
+            return f"{', '.join(name for name, _ in fields)} within {spell(within)}"
+        case XSection(across=across):
+            return "across " + ", ".join(across)
         case Apply(function=function, past=past):
             name = getattr(function, "__name__", type(function).__name__)
             return f"{name} over {spell(past)}" if past else name
@@ -62,8 +76,8 @@ def _window(window: Window) -> str:
             return f"{spell(size)} / {spell(advance)} of {name}"
         case FieldWindow(field=name, size=size, advance=advance):
             return f"{size:g} / {advance:g} of {name}"
-        case TupleWindow(size, advance):
-            return f"{size} / {advance} rows"
+        case TupleWindow(size, advance, field=name):
+            return f"{size} / {advance} rows" + (f" by {name}" if name else "")
         case Landmark():
             return "running"
         case Runs():

@@ -9,7 +9,10 @@ from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.base import BoxSpec, Source, wrong_ports
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join
+from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map
+from auroral.model.boxes.waitfor import WaitFor
+from auroral.model.boxes.xsection import XSection
 from auroral.model.errors import DiagramError, Place, Problem, unknown_name
 from auroral.model.expression import parse, parse_aggregate
 from auroral.model.on_error import OnError
@@ -24,7 +27,7 @@ def passes_rows_on(spec: BoxSpec) -> bool:
     if isinstance(spec, Filter):
         # Rejected rows have one field more.
         return spec.on_error is OnError.STOP
-    return isinstance(spec, Delay | RandomDrop | WindowDrop)
+    return isinstance(spec, Delay | RandomDrop | WindowDrop | BSort | WSort)
 
 
 def problems_apart_from_types(spec: BoxSpec, inputs: Sequence[StreamType | None], place: Place) -> Iterator[Problem]:
@@ -59,6 +62,8 @@ def _sources(spec: BoxSpec) -> Iterator[tuple[str, Source, Callable[[str], objec
             yield "predicate", predicate, parse
             for name, source in columns:
                 yield f"field {name!r}", source, parse
-        case Aggregate(functions=functions):
+        case WaitFor(predicate=predicate):
+            yield "predicate", predicate, parse
+        case Aggregate(functions=functions) | XSection(functions=functions):
             for name, call in functions:
                 yield f"aggregate {name!r}", call, parse_aggregate

@@ -27,7 +27,12 @@ class StimeWindow:
 
 @dataclass(frozen=True, slots=True)
 class FieldWindow:
-    """[v, v + size) in values of `field`, or in seconds where it is a timestamp. On a field that carries stime, this is a window on stime."""
+    """[v, v + size) in values of `field`, or in seconds where it is a timestamp. On a field that carries stime, this is a window on stime.
+
+    On another field a window is closed by the row after `slack` others of its group past its end, or `timeout` seconds of stime after its
+    first row. Results have the window's start unless it is not `named`. `by_values` says that the user wants just this of
+    any field: it is not taken for the input's stime, and nothing is said of the time that it does not carry.
+    """
 
     field: str
     size: float
@@ -35,15 +40,23 @@ class FieldWindow:
     alignment: Alignment = Alignment.FIRST
     slack: int = 0
     timeout: float | None = None
+    named: bool = True
+    by_values: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TupleWindow:
-    """`size` rows, every `advance` rows."""
+    """`size` rows, every `advance` rows, closed by the last of them or `timeout` seconds of stime after the first.
+
+    With `field`, rows are first put in its order, as far as `slack` rows allow; results have the field of the first row.
+    """
 
     size: int
     advance: int
     timeout: float | None = None
+    field: str | None = None
+    slack: int = 0
+    named: bool = True
 
 
 class LatePolicy(StrEnum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from auroral.engine.batch import total_past
+from auroral.engine.batch import total_past, total_wait
 from auroral.model.boxes.apply import TypedApply
 from auroral.model.boxes.base import BoxClass
 from auroral.model.checking import Checked
@@ -59,7 +59,7 @@ class Limits:
             bucket,
             # One more, for windows that do not begin at a bucket's start.
             ceil_to(past, bucket) + bucket,
-            floor_to(past, bucket) + bucket,
+            floor_to(total_wait(checked), bucket) + bucket,
             MOST_CALLS if per_bucket else MOST_BUCKETS,
             folds=checked.box_class is BoxClass.FOLD,
             restorable=not _fold_over_past_of_fold(checked),

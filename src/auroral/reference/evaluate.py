@@ -14,22 +14,34 @@ from auroral.model.boxes.aggregate import (
     TypedLandmark,
     TypedRuns,
     TypedStimeAggregate,
+    TypedTupleWindows,
+    TypedValueWindows,
 )
 from auroral.model.boxes.apply import TypedApply
 from auroral.model.boxes.drop import TypedRandomDrop, TypedWindowDrop
-from auroral.model.boxes.join import TypedJoin
+from auroral.model.boxes.join import TypedBufferJoin, TypedJoin
+from auroral.model.boxes.resample import TypedResample
+from auroral.model.boxes.sorting import TypedBSort, TypedWSort
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
+from auroral.model.boxes.waitfor import TypedWaitFor
+from auroral.model.boxes.xsection import TypedXSection
 from auroral.model.checking import Checked, CheckedBox
 from auroral.model.errors import DiagramError, Problem, unknown_name
 from auroral.model.stream import StreamType
 from auroral.reference.apply import Applied, ApplyMachine
+from auroral.reference.buffer_join import BufferJoinMachine
 from auroral.reference.drop import RandomDropMachine, WindowDropMachine
 from auroral.reference.folds import FirstAlignedMachine, LandmarkMachine, RunsMachine
 from auroral.reference.join import JoinMachine
 from auroral.reference.machine import Machine, Outlet
+from auroral.reference.resample import ResampleMachine
+from auroral.reference.row_windows import TupleWindowsMachine, ValueWindowsMachine
 from auroral.reference.rows import Row, canonical_key, processing_key
+from auroral.reference.sorting import BSortMachine, WSortMachine
 from auroral.reference.stateless import FilterMachine, IdentityMachine, MapMachine, UnionMachine
+from auroral.reference.waitfor import WaitForMachine
 from auroral.reference.windows import EventTimeMachine, StimeMachine
+from auroral.reference.xsection import XSectionMachine
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +138,24 @@ def _machine(
             return LandmarkMachine(box, inputs, outlet)
         case TypedRuns() as box:
             return RunsMachine(box, inputs, outlet)
+        case TypedValueWindows() as box:
+            return ValueWindowsMachine(box, inputs, outlet)
+        case TypedTupleWindows() as box:
+            return TupleWindowsMachine(box, inputs, outlet)
         case TypedJoin() as box:
             return JoinMachine(box, inputs, outlet)
+        case TypedBufferJoin() as box:
+            return BufferJoinMachine(box, inputs, outlet)
+        case TypedBSort() as box:
+            return BSortMachine(box, inputs, outlet)
+        case TypedWSort() as box:
+            return WSortMachine(box, inputs, outlet)
+        case TypedWaitFor() as box:
+            return WaitForMachine(box, inputs, outlet)
+        case TypedResample() as box:
+            return ResampleMachine(box, inputs, outlet)
+        case TypedXSection() as box:
+            return XSectionMachine(box, inputs, outlet)
         case TypedRandomDrop() as box:
             return RandomDropMachine(box, inputs, outlet)
         case TypedWindowDrop() as box:

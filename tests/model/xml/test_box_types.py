@@ -6,8 +6,12 @@ from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join, JoinBuffer
 from auroral.model.boxes.later import LATER, Later
+from auroral.model.boxes.resample import Resample
 from auroral.model.boxes.serialize import SOutput, SUnion
+from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.boxes.waitfor import WaitFor
+from auroral.model.boxes.xsection import XSection
 from auroral.model.checking import check
 from auroral.model.errors import DiagramError
 from auroral.model.windows import Alignment, FieldWindow, TupleWindow
@@ -96,10 +100,14 @@ def test_aggregate_on_tuples() -> None:
     assert "'2.5'" in problem(box("aggregate", {**counted, "window-size": "2.5"})).what
 
 
+def test_aggregate_on_tuples_in_the_order_of_a_field() -> None:
+    ordered = {**AGGREGATE, "window-size-by": "TUPLES", "slack": "2", "timeout": "3"}
+    assert spec("aggregate", ordered) == Aggregate((("agg_0", "count()"),), TupleWindow(10, 5, 3, "t", 2))
+
+
 def test_aggregate_on_values_in_order_of_arrival() -> None:
-    loaded = load(box("aggregate", {**AGGREGATE, "order-by": "TUPLENUM"}))
-    assert next(loaded.diagram.boxes).spec.type == "later"
-    assert loaded.warnings[0].place.line == 10
+    window = FieldWindow("t", 10, 5, named=False, by_values=True)
+    assert spec("aggregate", {**AGGREGATE, "order-by": "TUPLENUM"}) == Aggregate((("agg_0", "count()"),), window)
 
 
 @pytest.mark.parametrize(
@@ -165,15 +173,13 @@ def test_both_sides_of_an_sjoin_look_for_partners(flags: dict[str, str]) -> None
     assert found == Join("left.k = right.k", JoinBuffer(3, "t"), JoinBuffer(4, "t"), type_name="sjoin")
 
 
-@pytest.mark.parametrize("flag", ["leftjoin", "rightjoin"])
-def test_an_sjoin_with_one_side_off_comes_later(flag: str) -> None:
-    loaded = load(box("sjoin", {**JOIN, flag: "false"}, ["a", "b"]))
-    assert isinstance(next(loaded.diagram.boxes).spec, Later)
-    assert f"{flag} is off" in loaded.warnings[0].what
-    checked = check(loaded.diagram)
-    assert "do not look for partners" in checked.blockers[0].what
-    assert checked.streams["out"].schema.names == ("t", "k", "v", "right_t", "right_k", "right_v")
+@pytest.mark.parametrize(("flag", "looks"), [("leftjoin", (False, True)), ("rightjoin", (True, False))])
+def test_a_side_of_an_sjoin_that_is_off_does_not_look(flag: str, looks: tuple[bool, bool]) -> None:
+    found = spec("sjoin", {**JOIN, flag: "false"}, ["a", "b"])
+    assert found == Join("left.k = right.k", JoinBuffer(3, "t"), JoinBuffer(4, "t"), type_name="sjoin", looks=looks)
     assert "counts as true" in warning(box("sjoin", {**JOIN, flag: "0"}, ["a", "b"])).what
+    neither = warning(box("sjoin", {**JOIN, "leftjoin": "false", "rightjoin": "false"}, ["a", "b"]))
+    assert "no row looks for a partner" in neither.what
 
 
 def test_a_join_of_all_fields_keeps_the_names_of_the_left_side() -> None:
@@ -199,6 +205,51 @@ def test_wrong_joins() -> None:
     )
     assert "no 'out-field-name.0'" in problem(box("join", {**JOIN, "out-field.0": "left.v + 1"}, ["a", "b"])).what
     assert "no 'out-field.0'" in problem(box("join", {**JOIN, "out-field-name.0": "x"}, ["a", "b"])).what
+
+
+def test_sorts() -> None:
+    assert spec("bsort", {"order-on": "T, k", "slack": "3", "group-by": "K"}) == BSort(("t", "k"), 3, ("k",))
+    assert spec("wsort", {"order-on": "t", "timeout": "1.5"}) == WSort(("t",), 1.5)
+    assert "'1.5'" in problem(box("bsort", {"order-on": "t", "slack": "1.5"})).what
+    assert "'0'" in problem(box("wsort", {"order-on": "t", "timeout": "0"})).what
+
+
+def test_waitfor() -> None:
+    given = {"predicate": "buffered.k = enabler.K", "timeout": "3"}
+    assert spec("waitfor", given, ["a", "b"]) == WaitFor("buffered.k = enabler.k", 3)
+    assert "'timeout' is required" in problem(box("waitfor", without(given, "timeout"), ["a", "b"])).what
+    assert "parameter 'predicate'" in problem(box("waitfor", {**given, "predicate": "="}, ["a", "b"])).what
+
+
+def test_resample_and_xsection() -> None:
+    given = {"out-field.0": "V", "out-field.1": "t", "out-field-name.0": "Was", "window-size": "2.5", "group-by": "k"}
+    assert spec("resample", given, ["a", "b"]) == Resample((("was", "v"), ("t", "t")), 2_500_000, ("k",))
+    section = {"aggregate-function.0": "avg(v)", "group-by": "k"}
+    assert spec("xsection", section) == XSection((("agg_0", "avg(v)"),), ("k",))
+    named = {**section, "aggregate-function-output-name.0": "Mean", "window-size": "60"}
+    assert spec("xsection", named) == XSection((("mean", "avg(v)"),), ("k",), 60_000_000)
+
+
+@pytest.mark.parametrize(
+    ("type_name", "parameters", "ins", "names"),
+    [
+        ("bsort", {"order-on": "t", "slack": "3", "group-by": "k"}, "a", ("t", "k", "v")),
+        ("wsort", {"order-on": "t", "timeout": "3"}, "a", ("t", "k", "v")),
+        ("waitfor", {"predicate": "buffered.k = enabler.k", "timeout": "3"}, "ab", ("t", "k", "v")),
+        ("resample", {"out-field.0": "v", "out-field-name.0": "w", "window-size": "1"}, "ab", ("t", "k", "v", "w")),
+        ("xsection", {"aggregate-function.0": "avg(v)", "group-by": "k"}, "a", ("agg_0",)),
+    ],
+)
+def test_boxes_that_go_by_rows_run(
+    type_name: str, parameters: dict[str, str], ins: str, names: tuple[str, ...]
+) -> None:
+    checked = check(load(box(type_name, parameters, list(ins))).diagram)
+    assert checked.runnable().streams["out"].schema.names == names
+    assert not checked.streams["out"].clocks
+    wrong = {name: value.replace("k", "kk").replace("v", "vv") for name, value in parameters.items()}
+    if wrong != parameters:
+        with pytest.raises(DiagramError, match="unknown field"):
+            check(load(box(type_name, wrong, list(ins))).diagram)
 
 
 def test_drops() -> None:
@@ -245,8 +296,6 @@ def test_delays() -> None:
 @pytest.mark.parametrize(
     ("type_name", "parameters", "ins"),
     [
-        ("bsort", {"order-on": "t", "slack": "3"}, "a"),
-        ("waitfor", {"predicate": "buffered.k = enabler.k", "timeout": "3"}, "ab"),
         ("lock", {"lockset": "s", "key": "k"}, "a"),
         ("unlock", {"lockset": "s", "key": "k"}, "a"),
         ("insert", {"sql": "insert into x values (1)", "pass-input": "1"}, "a"),
@@ -286,8 +335,6 @@ def test_boxes_of_a_later_release_load(type_name: str, parameters: dict[str, str
 @pytest.mark.parametrize(
     ("type_name", "parameters", "ins", "fields"),
     [
-        ("bsort", {"order-on": "t", "slack": "3", "group-by": "k"}, "a", ("t", "k", "v")),
-        ("waitfor", {"predicate": "buffered.k = enabler.k", "timeout": "3"}, "ab", ("t", "k", "v")),
         ("lock", {"lockset": "s", "key": "k"}, "a", ("t", "k", "v")),
         ("revisionfilter", {"expression.0": "v > 1"}, "a", ("t", "k", "v")),
         ("revisionmap", {"expression.0": "v * 2", "output-field-name.0": "twice"}, "a", ("twice",)),
@@ -308,8 +355,6 @@ def test_schemas_pass_through_boxes_of_a_later_release(
 @pytest.mark.parametrize(
     ("type_name", "parameters", "ins"),
     [
-        ("bsort", {"order-on": "tt", "slack": "3"}, "a"),
-        ("waitfor", {"predicate": "buffered.kk = enabler.k", "timeout": "3"}, "ab"),
         ("revisionfilter", {"expression.0": "vv > 1"}, "a"),
         ("revisionmap", {"expression.0": "vv", "output-field-name.0": "v"}, "a"),
         ("revisionaggregate", {**AGGREGATE, "group-by": "kk"}, "a"),

@@ -2,12 +2,11 @@
 
 import pytest
 
-from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.join import Join, JoinBuffer
-from auroral.model.boxes.later import Later
 from auroral.model.boxes.stateless import Filter
 from auroral.model.checking import check
-from auroral.model.diagram import Table
+from auroral.model.diagram import Stamp, Table
+from auroral.model.stamps import with_stamps
 from model.xml.compose import AGGREGATE, JOIN, box, load, problem, problems, spec, warning
 
 FILTER = {"expression.0": "v > 1"}
@@ -69,32 +68,37 @@ def test_wrong_keys_in_a_list() -> None:
     assert [(p.what, p.place.line) for p in found][:1] == [("unknown field 'tt'", 6)]
 
 
-def test_a_function_that_repeats_the_order_field_loads() -> None:
-    loaded = load(box("aggregate", {**AGGREGATE, "aggregate-function-output-name.0": "T"}, outs=["x"]))
-    assert isinstance(next(loaded.diagram.boxes).spec, Later)
+@pytest.mark.parametrize("by", ["VALUES", "TUPLES"])
+def test_a_function_that_repeats_the_order_field_has_its_place(by: str) -> None:
+    loaded = load(
+        box("aggregate", {**AGGREGATE, "window-size-by": by, "aggregate-function-output-name.0": "T"}, outs=["x"])
+    )
     assert loaded.warnings[0].place.line == 13
-    (blocker,) = check(loaded.diagram).blockers
-    assert "'t'" in blocker.what
-    assert isinstance(spec("aggregate", {**AGGREGATE, "aggregate-function-output-name.0": "other"}), Aggregate)
+    assert "it has the function's" in loaded.warnings[0].what
+    checked = check(loaded.diagram)
+    assert str(checked.runnable().streams["x"].schema) == "t long"
 
 
-@pytest.mark.parametrize("type_name", ["aggregate", "revisionaggregate"])
-def test_groups_by_the_order_field_load(type_name: str) -> None:
-    by_order = {**AGGREGATE, "group-by": "k, T"}
-    more = {"processing-mode": "UPSTREAM"} if type_name == "revisionaggregate" else {}
-    loaded = load('<output stream="x" schema="row"/>', box(type_name, {**by_order, **more}, outs=["x"]))
-    assert isinstance(next(loaded.diagram.boxes).spec, Later)
+@pytest.mark.parametrize("by", ["VALUES", "TUPLES"])
+def test_groups_by_the_order_field_have_it_once(by: str) -> None:
+    given = {**AGGREGATE, "window-size-by": by, "group-by": "k, T"}
+    loaded = load(box("aggregate", given, outs=["x"]))
     (odd,) = [w for w in loaded.warnings if "'t'" in w.what]
     assert odd.place.element.endswith("parameter 'group-by'")
-    (blocker,) = check(loaded.diagram).blockers
-    assert "does not run yet" in blocker.what and blocker.next_step
+    assert str(check(loaded.diagram).runnable().streams["x"].schema) == "k string(4), t int, agg_0 long"
 
 
-def test_values_in_order_of_arrival_say_why_they_do_not_run() -> None:
+def test_values_in_order_of_arrival_have_no_order_field() -> None:
     arrival = {**AGGREGATE, "order-by": "TUPLENUM"}
-    assert "order of arrival" in warning(box("aggregate", arrival)).what
-    (blocker,) = check(load(box("aggregate", arrival)).diagram).blockers
-    assert "order of arrival" in blocker.what
+    checked = check(with_stamps(load(box("aggregate", arrival, ["a"], ["x"])).diagram)[0])
+    assert checked.diagram.inputs[0].stamp == Stamp(), "the order of arrival is not that of the field"
+    assert str(checked.runnable().streams["x"].schema) == "agg_0 long"
+    assert "slack does nothing" in warning(box("aggregate", {**arrival, "slack": "2"})).what
+
+
+def test_windows_without_rows_give_nothing() -> None:
+    assert load(box("aggregate", {**AGGREGATE, "drop-empty-outputs": "1"})).warnings == ()
+    assert "gives nothing" in warning(box("aggregate", {**AGGREGATE, "drop-empty-outputs": "0"})).what
 
 
 def test_a_number_of_tuples_may_be_written_as_a_float() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 from auroral.model.aggregates import TypedAggregate
 from auroral.model.boxes.base import TypedBox
 from auroral.model.expression import Typed
 from auroral.model.schema import Field
-from auroral.model.windows import EventTimeWindow
+from auroral.model.windows import Alignment, EventTimeWindow
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +76,33 @@ class TypedLandmark(TypedAggregateBox):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedRuns(TypedAggregateBox):
     pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedValueWindows(TypedAggregateBox):
+    """Windows [origin + m*advance, ... + size) in values of `field`; origin is 0, or the group's first value.
+
+    A window is closed once more than `slack` rows of its group had values at or past its end, by the last of them; or by the boundary
+    `timeout` microseconds after its first row's stime. `size` and `advance` are in values as rows have them: microseconds of a timestamp.
+    """
+
+    field: str
+    size: Fraction
+    advance: Fraction
+    alignment: Alignment
+    slack: int
+    timeout: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedTupleWindows(TypedAggregateBox):
+    """`size` rows of a group, from every `advance`-th row on; closed by the last of them, or by the boundary `timeout` after the first.
+
+    With `field`, rows of a group are counted in its order: of each `slack` + 1 that wait, the lowest is next.
+    """
+
+    size: int
+    advance: int
+    timeout: int | None
+    field: str | None
+    slack: int

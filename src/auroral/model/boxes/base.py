@@ -50,18 +50,32 @@ class BoxFacts:
     compiles_to: str
 
 
+@dataclass(frozen=True, slots=True)
+class NotStime:
+    """The field of input `port` that a window or a buffer is on does not carry the stream's stime."""
+
+    port: int
+    field: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedBox:
-    """A box whose inputs are known. `past` is how many microseconds before a bucket's start it reads."""
+    """A box whose inputs are known. `past` is how many microseconds before a bucket's start it reads.
+
+    `waits` is how long after a row the boundary alone may still give something of it.
+    `not_stime` is for the checker, which knows the boxes before this one: it finds where the time was lost.
+    """
 
     outputs: tuple[StreamType, ...]
     box_class: BoxClass = BoxClass.MAP
     past: int = 0
+    waits: int = 0
     required: tuple[bool, ...] = (True,)
     order_sensitive: bool = False
     on_error: OnError = OnError.STOP
     error_port: int | None = None
     """The output that has rejected rows, where one was asked for."""
+    not_stime: tuple[NotStime, ...] = ()
 
     @property
     def convergent(self) -> bool:

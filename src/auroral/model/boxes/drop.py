@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from auroral.model.boxes.base import BoxFacts, Report, TypedBox, expect_ports
-from auroral.model.boxes.later import FIELD_WINDOWS, TUPLE_WINDOWS, NotStime, later
+from auroral.model.boxes.base import BoxFacts, NotStime, Report, TypedBox, expect_ports
+from auroral.model.boxes.later import FIELD_WINDOWS, TUPLE_WINDOWS, later
 from auroral.model.boxes.window_sizes import step
 from auroral.model.duration import spell
 from auroral.model.stream import StreamType

@@ -1,4 +1,4 @@
-"""Joins of two streams within a window of stime."""
+"""Joins of two streams: within a window of stime, or with what buffers hold."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from auroral.model.boxes.base import BoxClass, BoxFacts, Report, Source, TypedBox, expect_ports
-from auroral.model.boxes.later import FIELD_JOINS, JOIN_TIMEOUTS, TUPLE_JOINS, NotStime, TypedLater, later
+from auroral.model.boxes.base import BoxClass, BoxFacts, NotStime, Report, Source, TypedBox, expect_ports
+from auroral.model.boxes.join_buffers import JoinBuffer, Kept, TypedBufferJoin
+from auroral.model.boxes.row_windows import as_written, microseconds, ordering_field, timeout_is_fine, value_unit
 from auroral.model.boxes.stateless import schema_of
 from auroral.model.boxes.window_sizes import step
 from auroral.model.expression import Scope, Typed
 from auroral.model.stream import StreamType
-from auroral.model.types import BOOL
+from auroral.model.types import BOOL, LONG
+
+__all__ = ["Join", "JoinBuffer", "JoinKind", "Kept", "TypedBufferJoin", "TypedJoin"]
 
 
 class JoinKind(StrEnum):
@@ -23,23 +26,12 @@ class JoinKind(StrEnum):
     RIGHT = "right"
 
 
-@dataclass(frozen=True, slots=True)
-class JoinBuffer:
-    """How long rows of one side wait for the other: `size` microseconds of stime, or values of `field`.
-
-    `tuples` counts rows instead, which is a fold of a later release.
-    """
-
-    size: float
-    field: str | None = None
-    tuples: bool = False
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedJoin(TypedBox):
     """Pairs where `left.stime - right_size <= right.stime <= left.stime + left_size` and the predicate hold.
 
-    A pair's stime is the later of the two; an unmatched row's is its own + its side's buffer size.
+    A pair's stime is the later of the two; an unmatched row's is its own + its side's buffer size. A `left_size` of -1 is for left
+    rows that no later row finds: those of equal stime come after them.
     """
 
     predicate: Typed
@@ -57,7 +49,8 @@ class Join:
     """`left` and `right` are buffer sizes; `columns` the output fields, none for all of both sides.
 
     Of a name that both sides have, the left one's keeps it, as a box behind it in a Borealis file expects; with `sides_named`, both
-    get their side in front.
+    get their side in front. `timeout` is how many seconds of stime a row waits at most; `looks` says of each side whether its
+    arriving rows look for partners among those kept of the other.
     """
 
     predicate: Source
@@ -68,44 +61,46 @@ class Join:
     unmatched_when_missing: bool = False
     sides_named: bool = False
     timeout: float | None = None
+    looks: tuple[bool, bool] = (True, True)
     type_name: str = "join"
 
     type: ClassVar[str] = "join"
     facts: ClassVar[BoxFacts] = BoxFacts(
-        box_class="window",
+        box_class="window; fold with buffers of rows or of values",
         ports="2 in (required), 1 out",
-        closing_event="boundary",
+        closing_event="boundary; a row for folds",
         result_stime="the later of the pair; an unmatched row's own + its buffer size",
         order_key="left key, right key",
-        state="rows of one window on both sides",
+        state="rows of one window on both sides; both buffers for folds",
         horizon="left + right buffer size",
         deterministic=True,
-        convergent=True,
+        convergent="yes; folds no",
         repeatable=True,
-        compiles_to="JOIN with a time slice as a further equality key",
+        compiles_to="JOIN with a time slice as a further equality key; a scan in processing order for folds",
     )
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
         if not expect_ports(report, self.type_name, inputs, outputs, 2, 1):
             return None
         left, right = inputs
-        sizes = [self._size(side, inputs, report) for side in (0, 1)]
+        kept = [self._kept(side, inputs, report) for side in (0, 1)]
+        fine = timeout_is_fine(self.timeout, report)
         scope = Scope.named(left=left.schema, right=right.schema)
         predicate = report.predicate(self.predicate, scope, "predicate")
         written = self.columns or _concatenation(left, right, self.sides_named)
         typed = [(name, report.expression(source, scope, f"field {name!r}")) for name, source in written]
         columns = tuple((name, t) for name, t in typed if t is not None)
         schema = schema_of(((name, BOOL if t is None else t.type) for name, t in typed), report)
-        left_size, right_size = sizes
-        if predicate is None or len(columns) < len(typed) or schema is None or left_size is None or right_size is None:
+        if predicate is None or len(columns) < len(typed) or schema is None or not fine or None in kept:
             return None
-        output = StreamType(schema, (), (*left.order, *right.order))
-        if (not_yet := self._not_yet(inputs, output)) is not None:
-            return not_yet
+        buffers = (kept[0] or Kept(), kept[1] or Kept())
+        if any(buffer.time is None for buffer in buffers):
+            return self._by_rows(predicate, columns, StreamType(schema), inputs, buffers, report)
+        left_size, right_size = self._sizes(buffers)
         return TypedJoin(
-            outputs=(output,),
+            outputs=(StreamType(schema, (), (*left.order, *right.order)),),
             box_class=BoxClass.WINDOW,
-            past=left_size + right_size,
+            past=max(0, left_size) + right_size,
             required=self._required(),
             predicate=predicate,
             columns=columns,
@@ -114,29 +109,66 @@ class Join:
             kind=self.kind,
         )
 
-    def _size(self, side: int, inputs: Sequence[StreamType], report: Report) -> int | None:
-        """A buffer's size in microseconds; None where it is wrong. Of a buffer that does not run yet it means nothing."""
-        buffer = (self.left, self.right)[side]
-        if buffer.field is not None and not report.field(buffer.field, inputs[side]):
+    def _kept(self, side: int, inputs: Sequence[StreamType], report: Report) -> Kept | None:
+        """What a side's buffer holds; None where it is wrong."""
+        buffer, stream, name = (self.left, self.right)[side], inputs[side], ("left", "right")[side]
+        if buffer.field is not None and not report.field(buffer.field, stream):
             return None
-        if not (math.isfinite(buffer.size) and buffer.size >= 0):
+        if not (math.isfinite(buffer.size) and buffer.size >= 0) or (buffer.tuples and buffer.size % 1):
             report.add(
-                f"the {('left', 'right')[side]} buffer size is {buffer.size}",
-                allowed="0 or more",
-                next_step="write how long rows of that side wait for partners",
+                f"the {name} buffer size is {buffer.size}",
+                allowed="0 or more, and a whole number of rows",
+                next_step="write how long, or how many, rows of that side wait for partners",
             )
             return None
-        clock = inputs[side].clock(buffer.field) if buffer.field is not None else None
-        return round(buffer.size * (step(clock, inputs[side]) if clock is not None else 1))
+        if buffer.tuples:
+            return Kept(rows=int(buffer.size))
+        if buffer.field is None:
+            return Kept(time=round(buffer.size))
+        clock = stream.clock(buffer.field)
+        if clock is not None:
+            return Kept(time=round(buffer.size * step(clock, stream)))
+        if not ordering_field(buffer.field, stream, report):
+            return None
+        return Kept(field=buffer.field, size=as_written(buffer.size) * value_unit(stream.schema[buffer.field]))
 
-    def _not_yet(self, inputs: Sequence[StreamType], output: StreamType) -> TypedLater | None:
-        if self.left.tuples or self.right.tuples:
-            return later(TUPLE_JOINS, (output,))
-        if self.timeout is not None:
-            return later(JOIN_TIMEOUTS, (output,))
-        fields = enumerate((self.left.field, self.right.field))
-        lost = [NotStime(port, f) for port, f in fields if f is not None and inputs[port].clock(f) is None]
-        return later(FIELD_JOINS, (output,), *lost) if lost else None
+    def _sizes(self, buffers: tuple[Kept, Kept]) -> tuple[int, int]:
+        """How long rows wait where time alone decides: a timeout is a shorter wait, and a side that does not look is none for the other."""
+        timeout = microseconds(self.timeout)
+        left, right = (buffer.time if timeout is None else min(buffer.time or 0, timeout - 1) for buffer in buffers)
+        # Of equal stimes the left row comes first: a right one finds it, and not the other way round.
+        return (-1 if not self.looks[1] else left or 0, 0 if not self.looks[0] else right or 0)
+
+    def _by_rows(
+        self,
+        predicate: Typed,
+        columns: tuple[tuple[str, Typed], ...],
+        output: StreamType,
+        inputs: Sequence[StreamType],
+        buffers: tuple[Kept, Kept],
+        report: Report,
+    ) -> TypedBox | None:
+        if self.kind is not JoinKind.INNER:
+            report.add(
+                f"a {self.kind} join with a buffer of rows or values: when a row has found no partner is never known",
+                allowed="outer joins whose rows wait for a length of time, on both sides",
+                next_step="give both sides a length of time, or make it an inner join",
+            )
+            return None
+        order = (LONG, *inputs[0].order, LONG, *inputs[1].order)
+        lost = [NotStime(port, buffer.field) for port, buffer in enumerate(buffers) if buffer.field is not None]
+        return TypedBufferJoin(
+            outputs=(StreamType(output.schema, (), order),),
+            box_class=BoxClass.FOLD,
+            required=self._required(),
+            order_sensitive=True,
+            not_stime=tuple(lost),
+            predicate=predicate,
+            columns=columns,
+            buffers=buffers,
+            timeout=microseconds(self.timeout),
+            looks=self.looks,
+        )
 
     def _required(self) -> tuple[bool, bool]:
         if not self.unmatched_when_missing:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from auroral.model.boxes.base import BoxClass, BoxFacts, BoxSpec, Report, TypedBox
-from auroral.model.expression import Scope
+from auroral.model.boxes.base import BoxClass, BoxFacts, BoxSpec, NotStime, Report, TypedBox
 from auroral.model.stream import StreamType
 
 
@@ -19,23 +18,11 @@ class NotYet:
     instead: str
 
 
-@dataclass(frozen=True, slots=True)
-class NotStime:
-    """The field of input `port` that a window or a buffer is on does not carry the stream's stime."""
-
-    port: int
-    field: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedLater(TypedBox):
-    """A box that is understood but does not run yet. Without `outputs`, nothing is known of them.
-
-    `not_stime` is for the checker, which knows the boxes before this one: it finds where the time was lost.
-    """
+    """A box that is understood but does not run yet. Without `outputs`, nothing is known of them."""
 
     reason: NotYet
-    not_stime: tuple[NotStime, ...] = ()
 
 
 _APPLY = "compute it in Python, with an `apply` box"
@@ -43,15 +30,9 @@ _REVISIONS = "revisions come in a later release"
 _TABLES = "tables come in a later release"
 _NO_REVISIONS = "write {} instead, if no row of the input revises another"
 _NO_TABLES = "keep the table outside, and join with the stream of its rows"
-_IN_ORDER = "leave it out: a source puts its rows in order, within what --delay says"
 
 # What genuine diagrams contain and a later release makes runnable.
 LATER = {
-    "bsort": NotYet("bounded sort is a fold of a later release", _IN_ORDER),
-    "wsort": NotYet("windowed sort is a fold of a later release", _IN_ORDER),
-    "resample": NotYet("interpolation is a fold of a later release", _APPLY),
-    "xsection": NotYet("cross-section windows are folds of a later release", _APPLY),
-    "waitfor": NotYet("waitfor is a fold of a later release", "join the two streams within the timeout"),
     "lrwaitfor": NotYet("lrwaitfor is a fold of a later release", _APPLY),
     "lock": NotYet("locks come with tables in a later release", "leave it out, with the table boxes that it guards"),
     "unlock": NotYet("locks come with tables in a later release", "leave it out, with the table boxes that it guards"),
@@ -71,55 +52,16 @@ LATER = {
 }
 
 # Boxes of these types give the rows of input 0 as they came, or some of them.
-PASS_ROWS_ON = ("bsort", "waitfor", "lock", "unlock")
+PASS_ROWS_ON = ("lock", "unlock")
 
 _VALUES = "write window-size-by VALUES with order-by FIELD, on the field that is the input's stime"
-TUPLE_WINDOWS = NotYet("windows over a number of tuples are folds of a later release", _VALUES)
-ARRIVAL_WINDOWS = NotYet("windows of values over rows in order of arrival are folds of a later release", _VALUES)
+TUPLE_WINDOWS = NotYet("dropping windows over a number of tuples comes in a later release", _VALUES)
 FIELD_WINDOWS = NotYet(
-    "windows on a field that does not carry the stream's stime are folds of a later release",
+    "dropping windows on a field that does not carry the stream's stime comes in a later release",
     "put the window on a field that carries the stream's stime; `auroral check` says where the time is lost",
 )
-FRACTIONS = NotYet(
-    "windows that are no whole number of what an integer field counts come in a later release: the result names its window by such a number",
-    "round window-size and advance, or have the field in a smaller unit",
-)
-WINDOW_TIMEOUTS = NotYet(
-    "timeouts of windows come in a later release",
-    "leave timeout out: with independent-window-alignment, the boundary closes windows",
-)
-REPEATED_FIELDS = NotYet(
-    "order-on-field and an aggregate-function-output-name are the same field of the result",
-    "give the function's field another name",
-)
-REPEATED_GROUPS = NotYet(
-    "order-on-field is one of the group-by fields: the result would have it twice",
-    "leave it out of group-by, or copy it in a map before and group by the copy",
-)
-TUPLE_JOINS = NotYet(
-    "join buffers of a number of tuples are folds of a later release",
-    "write order-by VALUES on both sides, on the fields that are the inputs' stimes",
-)
-FIELD_JOINS = NotYet(
-    "join buffers on a field that does not carry the stream's stime are folds of a later release",
-    "order on fields that carry the streams' stimes; `auroral check` says where the time is lost",
-)
-JOIN_TIMEOUTS = NotYet(
-    "timeouts of joins come in a later release", "leave timeout out: the buffer sizes bound how long rows wait"
-)
-ONE_SIDED_JOINS = NotYet(
-    "joins in which rows of one side do not look for partners (leftjoin or rightjoin is false) come in a later release",
-    "leave leftjoin and rightjoin out, to join both ways",
-)
-
 FORMS = {
-    "aggregate": (
-        *(TUPLE_WINDOWS, ARRIVAL_WINDOWS, FIELD_WINDOWS, FRACTIONS, WINDOW_TIMEOUTS),
-        *(REPEATED_FIELDS, REPEATED_GROUPS),
-    ),
     "window_drop": (TUPLE_WINDOWS, FIELD_WINDOWS),
-    "join, sjoin, aurorajoin": (TUPLE_JOINS, FIELD_JOINS, JOIN_TIMEOUTS),
-    "sjoin": (ONE_SIDED_JOINS,),
 }
 """What does not run yet of box types that do."""
 
@@ -164,18 +106,7 @@ class Later:
             return None if typed is None else later(reason, typed.outputs if known else ())
         if self.type_name not in PASS_ROWS_ON or not inputs:
             return later(reason)
-        self._check_words(inputs, report)
-        return None if report.problems or report.missing else later(reason, (inputs[0],) * outputs)
-
-    def _check_words(self, inputs: Sequence[StreamType], report: Report) -> None:
-        """The fields of a bsort, and the predicate of a waitfor."""
-        given = dict(self.parameters)
-        for name in f"{given.get('order-on', '')},{given.get('group-by', '')}".split(","):
-            if name.strip():
-                report.field(name.strip(), inputs[0])
-        if "predicate" in given and len(inputs) == 2:
-            scope = Scope.named(buffered=inputs[0].schema, enabler=inputs[1].schema)
-            report.predicate(given["predicate"], scope, "predicate")
+        return later(reason, (inputs[0],) * outputs)
 
 
 def later(reason: NotYet, outputs: tuple[StreamType, ...] = (), *not_stime: NotStime) -> TypedLater:

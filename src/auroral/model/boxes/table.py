@@ -11,8 +11,12 @@ from auroral.model.boxes.base import BoxFacts, BoxSpec
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join
 from auroral.model.boxes.later import FORMS, LATER, NotYet
+from auroral.model.boxes.resample import Resample
 from auroral.model.boxes.serialize import SOutput, SUnion
+from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.boxes.waitfor import WaitFor
+from auroral.model.boxes.xsection import XSection
 
 RUNNING: tuple[type[BoxSpec], ...] = (
     Filter,
@@ -20,6 +24,11 @@ RUNNING: tuple[type[BoxSpec], ...] = (
     Union,
     Aggregate,
     Join,
+    BSort,
+    WSort,
+    WaitFor,
+    Resample,
+    XSection,
     Apply,
     Delay,
     RandomDrop,

@@ -6,7 +6,16 @@ from auroral.model.boxes.base import Report
 from auroral.model.duration import UNITS, spell
 from auroral.model.stream import ClockField, StreamType
 from auroral.model.types import Kind
-from auroral.model.windows import EventTimeWindow, Landmark, LatePolicy, Runs, StimeWindow, Window
+from auroral.model.windows import (
+    EventTimeWindow,
+    FieldWindow,
+    Landmark,
+    LatePolicy,
+    Runs,
+    StimeWindow,
+    TupleWindow,
+    Window,
+)
 
 LARGEST = 2**62
 """Sizes stay below this: sums of a stime and a few sizes fit 64 bits."""
@@ -41,6 +50,12 @@ def check_sizes(window: Window, report: Report) -> None:
             f"the advance {_shown(window, window.advance)} is larger than the window size {_shown(window, window.size)}",
             allowed="an advance of at most the window size",
             next_step="rows between windows would be lost: filter them out before instead",
+        )
+    if isinstance(window, FieldWindow | TupleWindow) and window.slack < 0:
+        report.add(
+            f"slack is {window.slack}",
+            allowed="0 or more rows",
+            next_step="write how many rows may come before one that belongs in front of them",
         )
     if isinstance(window, EventTimeWindow):
         if min(window.lateness, window.ahead, window.correct_for) < 0:

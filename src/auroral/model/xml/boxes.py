@@ -9,6 +9,7 @@ from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.later import Later
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.xml import rowwise
 from auroral.model.xml.parameters import Parameters, Shape
 from auroral.model.xml.windowed import ORDER_BYS, SIZE_BYS, aggregate, join
 
@@ -63,8 +64,11 @@ SHAPES: dict[str, Shape] = {
     "soutput": _ANY,
     "delay": Shape(("delay-ms",), ("churn", "selectivity")),
     "delay_sel": Shape(("delay-ms",), ("churn", "selectivity")),
-    "bsort": Shape(("order-on", "slack"), ("group-by",)),
-    "waitfor": Shape(("predicate", "timeout")),
+    "bsort": rowwise.BSORT,
+    "wsort": rowwise.WSORT,
+    "waitfor": rowwise.WAITFOR,
+    "resample": rowwise.RESAMPLE,
+    "xsection": rowwise.XSECTION,
     "lock": _LOCK,
     "unlock": _LOCK,
     "insert": _SQL,
@@ -76,7 +80,6 @@ SHAPES: dict[str, Shape] = {
     "revisionmap": _revision(_MAP, "inverse.N"),
     "revisionaggregate": _revision(_AGGREGATE),
     **dict.fromkeys(("combine", "joinstatic", "lrwaitfor", "connectionpoint", "sweeper", "scontrol"), _ANY),
-    **dict.fromkeys(("wsort", "resample", "xsection"), _ANY),
 }
 
 # Boxes of array and video research, by name or by how their names begin (X4).
@@ -205,6 +208,11 @@ _MAKERS: dict[str, Callable[[Parameters, int], BoxSpec]] = {
     "join": join("join", "left-buffer-size", "right-buffer-size"),
     "aurorajoin": join("aurorajoin", "down-size", "up-size"),
     "sjoin": join("sjoin", "left-buffer-size", "right-buffer-size"),
+    "bsort": rowwise.bsort,
+    "wsort": rowwise.wsort,
+    "waitfor": rowwise.waitfor,
+    "resample": rowwise.resample,
+    "xsection": rowwise.xsection,
     "random_drop": _random_drop,
     "window_drop": _window_drop,
     "sunion": _sunion,

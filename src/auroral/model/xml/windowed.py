@@ -9,7 +9,6 @@ from dataclasses import replace
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.base import BoxSpec
 from auroral.model.boxes.join import Join, JoinBuffer
-from auroral.model.boxes.later import ARRIVAL_WINDOWS, ONE_SIDED_JOINS, REPEATED_FIELDS, REPEATED_GROUPS, Later
 from auroral.model.expression import parse_aggregate
 from auroral.model.windows import Alignment, FieldWindow, TupleWindow
 from auroral.model.xml.parameters import Parameters
@@ -21,10 +20,7 @@ _BARE = re.compile(r"(?:left|right)\.(\w+)|(\w+)")
 
 
 def aggregate(parameters: Parameters, _inputs: int) -> BoxSpec:
-    """`drop-empty-outputs`, `drop-mode` and `last-agg` steered how the old engine passed on dropped windows.
-
-    They have no meaning here: an empty window emits nothing, and an aggregate knows what was dropped.
-    """
+    """`drop-mode` and `last-agg` steered how the old engine passed on dropped windows: an aggregate here knows what was dropped."""
     by_tuples = parameters.choice("window-size-by", SIZE_BYS) == "TUPLES"
     by_field = parameters.choice("order-by", ORDER_BYS) == "FIELD"
     field = parameters.text("order-on-field")
@@ -35,35 +31,37 @@ def aggregate(parameters: Parameters, _inputs: int) -> BoxSpec:
             at="order-by" if by_field else "window-size-by",
             next_step='add <parameter name="order-on-field" value="..."/>',
         )
-    functions, named = (
+    functions, names = (
         parameters.expressions("aggregate-function", parse_aggregate),
         parameters.run("aggregate-function-output-name"),
     )
-    calls = tuple((named[n] if n < len(named) else f"agg_{n}", call) for n, call in enumerate(functions))
+    calls = tuple((names[n] if n < len(names) else f"agg_{n}", call) for n, call in enumerate(functions))
     timeout, slack = _timeout(parameters), parameters.whole("slack") or 0
     independent = parameters.flag("independent-window-alignment")
     group_by = parameters.names("group-by")
+    if parameters.flag("drop-empty-outputs") is False:
+        parameters.warn("drop-empty-outputs", "drop-empty-outputs is 0, and a window without rows gives nothing here")
+    if slack and not by_field:
+        parameters.warn("slack", "slack does nothing with order-by TUPLENUM: rows are in the order of arrival already")
+        slack = 0
+    # Files from before results had the order field: Borealis would give two fields of one name.
+    repeated = [n for n, (name, _) in enumerate(calls) if by_field and name == field]
+    if repeated:
+        function = f"aggregate-function-output-name.{repeated[0]}"
+        reason = f"order-on-field and {function} both name the result's {field!r}: it has the function's"
+        parameters.warn(function, reason, "give the function's field another name to have both")
+    if by_field and field in group_by:
+        reason = f"group-by and order-on-field both name the result's {field!r}: it has the group's"
+        parameters.warn("group-by", reason, "group by a copy of it, made in a map before, to have both")
+    named = not repeated and not (by_field and field in group_by)
     if by_tuples:
         counts = [parameters.whole(name, 1) or 1 for name in ("window-size", "advance")]
-        return Aggregate(calls, TupleWindow(counts[0], counts[1], timeout), group_by)
+        order = field if by_field else None
+        return Aggregate(calls, TupleWindow(counts[0], counts[1], timeout, order, slack, named), group_by)
     sizes = [parameters.number(name, 0, above=True) or 1 for name in ("window-size", "advance")]
-    if not by_field and not parameters.failed:
-        parameters.warn("order-by", ARRIVAL_WINDOWS.why, "write order-by FIELD if rows come in its order")
-        return Later("aggregate", parameters.rest(), ARRIVAL_WINDOWS)
-    repeated = [n for n, (name, _) in enumerate(calls) if name == field]
-    if repeated:
-        # Files from before results had the order field: Borealis would give two fields of one name.
-        reason = f"order-on-field and aggregate-function-output-name.{repeated[0]} both name the result's {field!r}"
-        parameters.warn(
-            f"aggregate-function-output-name.{repeated[0]}", reason, "give the function's field another name"
-        )
-        return Later("aggregate", parameters.rest(), replace(REPEATED_FIELDS, why=reason))
-    if field in group_by and not parameters.failed:
-        reason = f"group-by and order-on-field both name the result's {field!r}"
-        parameters.warn("group-by", reason, REPEATED_GROUPS.instead)
-        return Later("aggregate", parameters.rest(), replace(REPEATED_GROUPS, why=reason))
     alignment = Alignment.INDEPENDENT if independent else Alignment.FIRST
-    return Aggregate(calls, FieldWindow(field or "", sizes[0], sizes[1], alignment, slack, timeout), group_by)
+    window = FieldWindow(field or "", sizes[0], sizes[1], alignment, slack, timeout)
+    return Aggregate(calls, replace(window, named=by_field and named, by_values=not by_field), group_by)
 
 
 def join(type_name: str, left_size: str, right_size: str) -> Callable[[Parameters, int], BoxSpec]:
@@ -72,13 +70,15 @@ def join(type_name: str, left_size: str, right_size: str) -> Callable[[Parameter
     def make(parameters: Parameters, _inputs: int) -> BoxSpec:
         left = _buffer(parameters, "left", left_size)
         right = _buffer(parameters, "right", right_size)
-        deaf = [name for name in ("leftjoin", "rightjoin") if type_name == "sjoin" and _is_off(parameters, name)]
+        looks = [type_name != "sjoin" or not _is_off(parameters, name) for name in ("leftjoin", "rightjoin")]
         timeout = _timeout(parameters)
         predicate, columns = parameters.expression("predicate") or "", _columns(parameters)
-        if deaf:
-            parameters.warn(deaf[0], f"{deaf[0]} is off: {ONE_SIDED_JOINS.why}", "leave it out to join both ways")
-            return Later(type_name, parameters.rest(), ONE_SIDED_JOINS, Join(predicate, left, right, columns))
-        return Join(predicate, left, right, columns, timeout=timeout, type_name=type_name)
+        if not any(looks):
+            parameters.warn(
+                "rightjoin", "leftjoin and rightjoin are both off: no row looks for a partner, and none is found"
+            )
+        given = Join(predicate, left, right, columns, timeout=timeout, type_name=type_name)
+        return replace(given, looks=(looks[0], looks[1]))
 
     return make
 
