@@ -94,7 +94,7 @@ class Moment:
     mute: frozenset[str]
     """Replicas that came back and may still be silent."""
     free: dict[str, float]
-    """Since when each replica has not been held up by what it promised, or by full buffers."""
+    """Since when each replica has not been held up by what it promised, by full buffers, or without the state of a fold."""
     outlets: dict[tuple[str, str], Outlet]
     ports: dict[tuple[str, str], Port]
     waiting: frozenset[str]
@@ -289,8 +289,10 @@ class Recorder:
                 if isinstance(reader := world.cores.get(name), Replica | Client) and not reader.ports[stream].resuming
             ]
             query = self.run.stage.queries[core]
-            if query.name in self.run.scenario.durable and core not in self.run.scenario.members(query):
-                # One that came by a move: what came before is on the disks of those that it took over from, or of its replicas.
+            new = core not in self.run.scenario.members(query) or core in self.run.stage.emptied
+            if query.name in self.run.scenario.durable and new:
+                # One that came by a move, or lost its disk: what came before is on the disks of those that it took over from, or of its
+                # replicas.
                 positions = []
             lowest = min(positions, default=outlet.kept_from)
             self.run.spoke.append(Spoke(now, core, stream, outlet.frontier, expected[stream], outlet.kept_from, lowest))
@@ -330,6 +332,15 @@ class Recorder:
         mute = isinstance(core, Replica) and core.recovering
         return not mute and self.spoke_at.get((name, self._life(name)), 0.0) <= since
 
+    def _lacks_state(self, name: str) -> bool:
+        """D67: whether its disk was lost, and it reaches nobody who can give it the state of a fold."""
+        cores = self.run.stage.world.cores
+        core = cores.get(name)
+        if not isinstance(core, Replica) or all(union.fold is None or union.begun for union in core.unions.values()):
+            return False
+        reached = [cores[peer] for peer in core.spec.peers if (min(name, peer), max(name, peer)) in self.since]
+        return all(isinstance(peer, Replica) and peer.recovering for peer in reached)
+
     # How all stands
 
     def look(self) -> None:
@@ -349,14 +360,15 @@ class Recorder:
                     times.setdefault(source, now)
                 else:
                     times.pop(source, None)
+        stateless = {name for name in self.run.stage.emptied if self._lacks_state(name)}
         mute = frozenset(
             name
             for name, core in cores.items()
-            if isinstance(core, Replica) and core.recovering and now < world.started[name] + MUTE
+            if isinstance(core, Replica) and core.recovering and (now < world.started[name] + MUTE or name in stateless)
         )
         living = {name: world.started[name] + (MUTE if world.started[name] > 0 else 0.0) for name in cores}
         for name, core in cores.items():
-            if isinstance(core, Replica) and not _held_up(core):
+            if isinstance(core, Replica) and not _held_up(core) and name not in stateless:
                 self.free.setdefault(name, now)
             else:
                 self.free.pop(name, None)

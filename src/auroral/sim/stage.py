@@ -45,6 +45,8 @@ class Stage:
     """Of queries: that the catalog was asked for."""
     down: set[str] = field(default_factory=set)
     """Hosts."""
+    emptied: set[str] = field(default_factory=set)
+    """Replicas whose disks were once lost."""
     lineage: Lineage = field(init=False)
     seen: Callable[[Fault], None] | None = None
     """Called after each fault."""
@@ -58,7 +60,9 @@ class Stage:
         self.queries = {name: query for query in scenario.queries for name in scenario.replica_names(query)}
         self.layout = scenario.layout
         self.lineage = Lineage({stream: scenario.computed_from(stream) for stream in scenario.streams})
-        self.world = World(scenario.seed, self.evaluate, self._job_seconds, scenario.failing_jobs, scenario.clocks)
+        self.world = World(
+            scenario.seed, self.evaluate, self._job_seconds, scenario.failing_jobs, dict(scenario.clocks)
+        )
         self.world.others += [self._pause, self._place]
         for source in scenario.sources:
             self.unsaid[source] = []
@@ -81,6 +85,11 @@ class Stage:
                 raise WrongSchedule(f"{fault}: {fault.places[0]} is no source; there are {', '.join(scenario.sources)}")
             if fault.verb == "move":
                 self._check_move(fault)
+            if fault.verb == "destroy" and (wrong := set(fault.places) - set(map(host, self.queries))):
+                raise WrongSchedule(
+                    f"{fault}: there is no replica on {min(wrong)}; next: crash it: the log of a source, and what clients and the "
+                    "catalog wrote down, is what everything is recovered from"
+                )
             if fault.verb in OF_QUERIES and fault.places[0] not in (
                 names := [query.name for query in scenario.queries]
             ):
@@ -252,10 +261,15 @@ class Stage:
                 network.slow.discard(frozenset(places))
             case "reset":
                 network.reset(*places)
-            case "crash" | "unplug":
+            case "crash" | "destroy" | "unplug":
                 for place in places:
                     self.down.add(place)
-                    self.world.crash(place, told=fault.verb == "crash")
+                    self.world.crash(place, told=fault.verb != "unplug")
+                    if fault.verb == "destroy":
+                        self._empty(place)
+            case "forward" | "back":
+                step = float(places[1]) * (1 if fault.verb == "forward" else -1)
+                self.world.clocks[places[0]] = self.world.clocks.get(places[0], 0.0) + step
             case "move":
                 self._move(*places)
             case "change":
@@ -274,6 +288,12 @@ class Stage:
                 self._say_what_was_missed(places[0])
         if self.seen is not None:
             self.seen(fault)
+
+    def _empty(self, where: str) -> None:
+        for name in self.queries:
+            if host(name) == where:
+                self.emptied.add(name)
+                self.world.disks.lose(name)
 
     def _restart(self, where: str) -> None:
         cores = self.world.cores
