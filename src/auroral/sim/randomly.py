@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from auroral.dpc.coverage import AtLeast, Level
-from auroral.dpc.settings import Policy, Settings, WhenFull
+from auroral.dpc.keeping import must_have_room
+from auroral.dpc.settings import Policy, Settings, WhenFull, WrongSettings
 from auroral.sim.faults import CATALOG_HOST, OF_CLOCKS, VERBS, Fault
 from auroral.sim.oracle import Oracle
 from auroral.sim.scenario import CLIENT_HOST, Scenario, host
@@ -52,7 +53,37 @@ def random_scenario(seed: int) -> Scenario:
     wild = replace(calm, faults=random_faults(draw, calm))
     wild = replace(wild, clocks=_clocks(draw, wild))
     wild = replace(wild, queries=tuple(_constrained(draw, wild, query) for query in queries))
-    return _taking_turns(_as_deployed(replace(wild, faults=tuple(sorted([*wild.faults, *_abandoned(draw, wild)])))))
+    whole = replace(wild, faults=tuple(sorted([*wild.faults, *_abandoned(draw, wild)])))
+    return _taking_turns(_as_deployed(_reading_otherwise(whole)))
+
+
+def _reading_otherwise(scenario: Scenario) -> Scenario:
+    """Most queries that are changed read something else from then on: other streams, or more or less of the past. Not from further away: the
+    bound is for the first version. Nor where full buffers would have no room for it."""
+    draw, oracle = Draw(f"{scenario.seed} reading otherwise"), Oracle(scenario)
+    changed = {fault.places[0] for fault in scenario.faults if fault.verb == "change"}
+    later: dict[str, tuple[Query, ...]] = {}
+    known = list(scenario.sources)
+    for query in scenario.queries:
+        assert isinstance(query, Query)
+        near = [stream for stream in known if oracle.depth(stream) < oracle.depth(query.stream)]
+        known += query.streams
+        if query.name in changed and query.kind is not Kind.FOLD and not query.constraints and draw.random() < 0.8:
+            later[query.name] = tuple(_another(draw, query, near) for _ in range(draw.randint(1, 2)))
+    found = replace(scenario, later=later)
+    try:
+        must_have_room(found.specs, found.settings)
+    except WrongSettings:
+        return scenario
+    return found
+
+
+def _another(draw: Draw, query: Query, near: list[str]) -> Query:
+    kind = draw.choice(UNFOLDED)
+    count = 1 if kind in (Kind.FILTER, Kind.WINDOW) else 2
+    inputs = draw.sample(near, min(count, len(near)))
+    horizon = draw.randint(1, 8) if kind in (Kind.WINDOW, Kind.JOIN) else 1
+    return replace(query, kind=kind if len(inputs) == count else Kind.FILTER, inputs=tuple(inputs), horizon=horizon)
 
 
 def _as_deployed(scenario: Scenario) -> Scenario:

@@ -23,6 +23,7 @@ from auroral.dpc.events import (
 )
 from auroral.dpc.replica import Replica
 from auroral.dpc.source import Source
+from auroral.dpc.sunion import SUnion
 from auroral.dpc.values import LOST, Content, Pong, Tentative
 from auroral.sim.faults import Fault
 from auroral.sim.scenario import CLIENT, Scenario, host
@@ -263,7 +264,7 @@ class Recorder:
             # It may have to begin again while it is mute.
             self._unread(core, job)
         for stream in job.outputs:
-            for name in replica.spec.outputs[stream].reads:
+            for name in replica.unions[stream].reading(job.begin).reads:
                 view = job.view[name]
                 rows = [(bucket, view[bucket].count if bucket in view else -1) for bucket in range(job.begin, job.end)]
                 run.read.setdefault((core, life, stream, name), []).extend(rows)
@@ -314,9 +315,9 @@ class Recorder:
         """How far the inputs of each output are, at the replicas that it has reached since then."""
         cores = self.run.stage.world.cores
         found = {}
-        for stream, output in core.spec.outputs.items():
+        for stream, union in core.unions.items():
             frontiers = []
-            for read in output.reads:
+            for read in union.ports:
                 reached = [
                     cores[p]
                     for p in core.spec.inputs[read]
@@ -399,7 +400,8 @@ def _held_up(core: Replica) -> bool:
     """Whether it could make something stable if it had not promised to wait, or had room for it (D72)."""
     for union in core.unions.values():
         limit = min(core.versions.plan.limit, union.outlet.room)
-        if union.outlet.frontier >= limit and min(port.frontier for port in union.ports.values()) > limit:
+        read = union.read(union.outlet.frontier).values()
+        if union.outlet.frontier >= limit and min(port.frontier for port in read) > limit:
             return True
     return False
 
@@ -420,12 +422,12 @@ def _add(moment: Moment, name: str, core: object) -> None:
             starts[stream] = min(union.restarts_from, union.outlet.kept_from)
             moment.outlets[name, stream] = _outlet(union.outlet)
         for stream, port in core.ports.items():
-            using = [(output, union) for output, union in core.unions.items() if stream in union.spec.reads]
-            needed = min([_back(union.outlet.frontier, union.spec.reads[stream]) for _, union in using])
-            wanted = min([_back(starts[output], union.spec.reads[stream]) for output, union in using])
-            if not port.resuming:
+            using = [(output, union) for output, union in core.unions.items() if stream in union.ports]
+            if using and not port.resuming:
+                needed = min([_need(union, stream, union.outlet.frontier) for _, union in using])
+                wanted = min([_need(union, stream, starts[output]) for output, union in using])
                 lowest = min(port.stable, default=port.frontier)
-                window = max(union.spec.reads[stream] for _, union in using) - 1
+                window = max(u.outlet.frontier - _need(u, stream, u.outlet.frontier) for _, u in using)
                 held, guessed = _held(port, needed), len(port.tentative)
                 moment.ports[name, stream] = Port(
                     port.frontier, lowest, needed, wanted, port.producers, held, guessed, window
@@ -447,5 +449,8 @@ def _outlet(outlet: dpc.Outlet) -> Outlet:
     return Outlet(outlet.frontier, outlet.kept_from, len(outlet.kept), outlet.readers_expected)
 
 
-def _back(bucket: int, horizon: int) -> int:
-    return max(0, bucket - horizon + 1)
+def _need(union: SUnion, stream: str, bucket: int) -> int:
+    """The first bucket of an input that is read for this one and those behind it."""
+    if union.versions.readings:
+        return union.reads_from(stream, bucket)
+    return max(0, bucket - union.spec.reads[stream] + 1)
