@@ -115,6 +115,24 @@ def test_an_xml_diagram_on_the_nodes_of_an_xml_deployment_with_rows_of_a_file_an
 
 
 @pytest.mark.slow
+def test_queries_are_changed_to_those_of_another_diagram(auroral, monkeypatch):
+    longer = JOIN.replace('within="2s"', 'within="3s"').replace("price > 0.1f", "price > 0.2f")
+    Path("longer.py").write_text(longer, encoding="utf-8")
+    given(monkeypatch, "at 4s change n; at 5s crash na; at 8s restart na")
+    options = ["--diagram", "join.py", "--changed", "longer.py"]
+    ended = auroral("simulate", "dpc", "--seeds", "1", *options, "--schedule", "-", "--trace", "trace.txt", "--json")
+    assert ended.code == 0, ended.out + ended.err
+    assert "n is computed by version 1 from bucket" in Path("trace.txt").read_text(encoding="utf-8")
+    assert Asked("a.py", changed="b.py").words == ["--diagram", "a.py", "--changed", "b.py"]
+
+
+def test_a_diagram_that_it_cannot_be_changed_to_is_told(auroral):
+    Path("other.py").write_text(JOIN.replace('"sold"', '"bought"'), encoding="utf-8")
+    ended = auroral("simulate", "dpc", "--seeds", "1", "--diagram", "join.py", "--changed", "other.py")
+    assert ended.code != 0 and "would give other streams" in ended.err
+
+
+@pytest.mark.slow
 def test_a_function_that_is_not_deterministic_is_found_and_the_replay_repeats_the_options(auroral, monkeypatch):
     """In processes of their own, to which the function cannot be sent."""
     options = ["--diagram", "odd.py", "--stime", "rows=sec:s", "--bucket", "500ms", "--bound", "4s"]

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.events import Disconnected, Kept, Logged, Received, Send, Started, Truncate
+from auroral.dpc.layout import Wiring
 from auroral.dpc.settings import Settings
 from auroral.dpc.source import Source
 from auroral.dpc.states import State
 from auroral.dpc.switching import Lane, Offer
-from auroral.dpc.values import Ack, Content, Ping, Pong, Release, Stable, Subscribe, Tentative, Unsubscribe, Want
+from auroral.dpc.values import (
+    Ack,
+    Content,
+    Ping,
+    Pong,
+    Release,
+    Rewire,
+    Stable,
+    Subscribe,
+    Tentative,
+    Unsubscribe,
+    Want,
+)
 
 SETTINGS = Settings(bucket=0.5, bound=3.0)
 ROWS, MORE = Content(10, 1), Content(11, 2)
@@ -55,3 +68,15 @@ def test_another_stream_of_the_disk_is_not_its_own():
     found = Source("s", ("a",), SETTINGS)
     found.handle(Started({"t": Kept(4, (ROWS,))}), 3.0)
     assert (found.outlet.frontier, found.born) == (0, 3.0)
+
+
+def test_what_nobody_reads_is_not_kept_until_somebody_does():
+    """No heartbeat would ever say that it is not needed; and a later version of a query may read it."""
+    found = Source("s", (), SETTINGS)
+    found.handle(Started(), 0.0)
+    for bucket in range(3):
+        found.handle(Logged(bucket, Content(bucket, 1), True), 0.1)
+    assert (found.outlet.kept_from, found.outlet.frontier) == (3, 3)
+    found.handle(Received("catalog", Rewire(1, Wiring(readers={"s": ("q@a",)}))), 0.2)
+    found.handle(Logged(3, Content(3, 1), True), 0.3)
+    assert list(found.outlet.kept) == [3]

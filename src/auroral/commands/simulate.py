@@ -69,6 +69,12 @@ def configure(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="a deployment (XML) that says on which nodes the queries of --diagram run; without it, all run on two nodes",
     )
+    parser.add_argument(
+        "--changed",
+        metavar="FILE",
+        help="the diagram that the queries of --diagram are changed to by `change` in a schedule, as a file like that; without it they "
+        "compute the same by their next version",
+    )
     add_input(
         parser,
         "STREAM=PATH",
@@ -152,6 +158,7 @@ def _make(args: Namespace) -> Make:
     if args.diagram is None:
         about = (
             "deploy",
+            "changed",
             "input",
             "stime",
             "functions",
@@ -183,6 +190,7 @@ def _asked(args: Namespace, schedule: str | None = None) -> Asked:
         args.bound,
         schedule,
         chosen(args),
+        args.changed,
     )
 
 

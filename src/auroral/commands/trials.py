@@ -57,12 +57,14 @@ class Asked:
     bound: int | None = None
     schedule: str | None = None
     choices: Choices = AS_USUAL
+    changed: str | None = None
 
     @property
     def words(self) -> list[str]:
         """The options that ask for it, without the schedule."""
         found = ["--diagram", self.diagram]
         found += [] if self.deploy is None else ["--deploy", self.deploy]
+        found += [] if self.changed is None else ["--changed", self.changed]
         for spec in self.inputs:
             found += ["--input", f"{spec.stream}={spec.path}"]
         for choice in self.stimes:
@@ -84,12 +86,17 @@ class Trials:
     def __init__(self, asked: Asked):
         self.asked = asked
         register_functions(asked.functions)
-        loaded = _load(asked)
+        loaded = _load(asked, asked.diagram, "--diagram")
         checked = check(loaded.diagram).runnable()
         found = [*loaded.warnings, *checked.warnings]
         deployment = None if asked.deploy is None else load_deployment(asked.deploy)
         bound = None if asked.bound is None else f"{asked.bound}us"
-        self.trial = Trial.of(checked, deployment, bound=bound, choices=asked.choices)
+        changed = None
+        if asked.changed is not None:
+            to = _load(asked, asked.changed, "--changed")
+            changed = check(to.diagram)
+            found += [*to.warnings, *changed.warnings]
+        self.trial = Trial.of(checked, deployment, bound=bound, choices=asked.choices, changed=changed)
         if deployment is not None:
             found += [*deployment.warnings, *check_deployment(deployment, checked.diagram).warnings]
         inputs = {given.stream: given for given in checked.diagram.inputs}
@@ -132,12 +139,12 @@ def _again(asked: Asked) -> Trials:
         return Trials(asked)
 
 
-def _load(asked: Asked) -> Loaded:
+def _load(asked: Asked, said: str, option: str) -> Loaded:
     """A Python file may have several diagrams: FILE.py:NAME is one of them."""
-    file, colon, name = asked.diagram.rpartition(":")
+    file, colon, name = said.rpartition(":")
     named_one = bool(colon) and file.lower().endswith(".py")
-    file = file if named_one else asked.diagram
-    found = load_one(file, asked.stimes, name if named_one else None, f"--diagram {file}:{{name}}")
+    file = file if named_one else said
+    found = load_one(file, asked.stimes, name if named_one else None, f"{option} {file}:{{name}}")
     return found if asked.bucket is None else replace(found, diagram=replace(found.diagram, bucket=asked.bucket))
 
 

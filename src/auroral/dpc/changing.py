@@ -27,13 +27,13 @@ PAUSE = 5.0
 # A replica
 
 
-def promised(plan: Plan, asked: Prepare, frontier: int, settings: Settings) -> Plan:
-    """Far enough ahead to go on while the others promise, and behind where the last version begins; the same again for an attempt that was
-    answered before."""
+def promised(plan: Plan, asked: Prepare, frontier: int, settings: Settings, first: int = 0) -> Plan:
+    """Far enough ahead to go on while the others promise, behind where the last version begins, and not before the first bucket for which
+    there is all that it reads; the same again for an attempt that was answered before."""
     if asked.version != plan.next_version or asked.attempt <= plan.attempt:
         return plan
     ahead = frontier + math.ceil(PATIENCE / settings.bucket)
-    return Plan(plan.starts, max(ahead, plan.starts[-1] + 1), asked.attempt)
+    return Plan(plan.starts, max(ahead, plan.starts[-1] + 1, first), asked.attempt)
 
 
 def told(plan: Plan, said: Decided) -> Plan:
@@ -45,11 +45,15 @@ def told(plan: Plan, said: Decided) -> Plan:
 
 
 def change(
-    versions: Versions, sender: str, message: Prepare | Decided, frontier: int, settings: Settings
+    versions: Versions, sender: str, message: Prepare | Decided, frontier: int, settings: Settings, first: int = 0
 ) -> Iterator[Effect]:
-    """What a replica does; `frontier` is the first bucket that is neither stable nor being made so."""
+    """What a replica does; `frontier` is the first bucket that is neither stable nor being made so, `first` the first for which it has what
+    the version reads."""
     before = versions.plan
-    plan = promised(before, message, frontier, settings) if isinstance(message, Prepare) else told(before, message)
+    if isinstance(message, Prepare):
+        plan = promised(before, message, frontier, settings, first)
+    else:
+        plan = told(before, message)
     if plan != before:
         versions.plan = plan
         yield KeepPlan(plan)

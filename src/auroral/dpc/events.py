@@ -12,7 +12,7 @@ from dataclasses import field
 from auroral.dpc.immutable import immutable
 from auroral.dpc.layout import Layout
 from auroral.dpc.values import Content, Message, Snapshot
-from auroral.dpc.versions import NO_CHANGE, Plan
+from auroral.dpc.versions import NO_CHANGE, Plan, Reading
 
 
 @immutable
@@ -86,10 +86,24 @@ class Logged:
 
 
 @immutable
+class Learned:
+    """To replicas of a query: what its next version reads, where that is not what the one before it does. It comes before anybody speaks of
+    the version; a core that is started later is made with it. Folds go on with what they read."""
+
+    version: int
+    outputs: Mapping[str, Reading]
+    """Those outputs that read something else."""
+    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Of inputs that were not read before, what they are computed from in the end."""
+
+
+@immutable
 class Propose:
     """Somebody wants another version of a query."""
 
     query: str
+    inputs: tuple[str, ...] = ()
+    """What it reads that the query did not read before."""
 
 
 @immutable
@@ -108,7 +122,7 @@ class GiveUp:
     query: str
 
 
-Event = Started | Woken | Received | Disconnected | Evaluated | Failed | Logged | Propose | MoveTo | GiveUp
+Event = Started | Woken | Received | Disconnected | Evaluated | Failed | Logged | Learned | Propose | MoveTo | GiveUp
 
 
 @immutable

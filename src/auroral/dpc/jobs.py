@@ -135,7 +135,7 @@ class Jobs:
         for union in unions:
             for name, contents in union.view(begin, end).items():
                 view[name] |= contents
-                whole = range(union.reads_from(name, begin), end)
+                whole = range(union.first_read(name, begin), end)
                 assert tentative or contents.keys() >= set(whole), f"{name} lacks some of {whole} for a stable bucket"
         version = self.versions.plan.version(begin)
         return Evaluate(self.last, tuple(ranges), begin, end, view, tentative, version, states)

@@ -56,6 +56,8 @@ class Wanted:
     query: str
     leaves: str = ""
     comes: str = ""
+    inputs: tuple[str, ...] = ()
+    """What the version reads that the query did not read before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,19 @@ class Layout:
     """Of queries that were changed, or are."""
     wanted: tuple[Wanted, ...] = ()
     """What waits for its turn."""
+    added: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By query, what later versions read besides what the first one does."""
+
+    def inputs(self, topology: Topology, query: str) -> tuple[str, ...]:
+        return (*topology.inputs[query], *self.added.get(query, ()))
+
+    def with_inputs(self, topology: Topology, query: str, inputs: tuple[str, ...]) -> Layout:
+        """Others talk to one another, where some of these are new."""
+        known = self.inputs(topology, query)
+        if not (new := tuple(stream for stream in inputs if stream not in known)):
+            return self
+        added = {**self.added, query: (*self.added.get(query, ()), *new)}
+        return replace(self, number=self.number + 1, added=added)
 
     def planned(self, query: str) -> tuple[str, ...]:
         """Its members when all moves are done."""
@@ -105,10 +120,18 @@ class Layout:
         if self.moving is None or self.phase is Phase.START:
             return set()
         if self.phase is Phase.PREPARE:
-            near = {core for stream in topology.inputs[self.moving] for core in self._producers(topology, stream)}
+            read = self.inputs(topology, self.moving)
+            near = {core for stream in read for core in self._producers(topology, stream)}
         else:
             near = {core for stream in topology.outputs[self.moving] for core in self._readers(topology, stream)}
         return near - {wanted.leaves for wanted in self.wanted}
+
+    def read_by_change(self, topology: Topology) -> set[str]:
+        """Those who must know that the version that is prepared reads more: who gives it keeps it from then on, and who reads it asks."""
+        if self.changing is None or not (added := self.added.get(self.changing)):
+            return set()
+        given = {core for stream in added for core in self._producers(topology, stream)}
+        return given.union(self.running(self.changing))
 
     # Who talks to whom
 
@@ -123,8 +146,8 @@ class Layout:
         found = {
             core: Wiring(readers={stream: self._readers(topology, stream)}) for stream, core in topology.sources.items()
         }
-        for query, inputs in topology.inputs.items():
-            read = {stream: self._producers(topology, stream) for stream in inputs}
+        for query in topology.inputs:
+            read = {stream: self._producers(topology, stream) for stream in self.inputs(topology, query)}
             readers = {stream: self._readers(topology, stream) for stream in topology.outputs[query]}
             for core in self.running(query):
                 found[core] = Wiring(read, readers, tuple(peer for peer in self.running(query) if peer != core))
@@ -138,7 +161,7 @@ class Layout:
         return self.read_from(topology.query_of(stream))
 
     def _readers(self, topology: Topology, stream: str) -> tuple[str, ...]:
-        queries = [query for query, inputs in topology.inputs.items() if stream in inputs]
+        queries = [query for query in topology.inputs if stream in self.inputs(topology, query)]
         replicas = [core for query in queries for core in self.kept_for(query)]
         return (*replicas, *(client for client, streams in topology.clients.items() if stream in streams))
 

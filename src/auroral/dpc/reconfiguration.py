@@ -83,11 +83,16 @@ class Reconfiguration:
                     )
                 else:
                     yield from self._want(Wanted(query, leaves, comes))
-            case Propose(query):
+            case Propose(query, inputs):
                 if query not in self.layout.members:
                     yield Report("refused", query, detail=f"there is no query {query} to be changed")
+                elif wrong := [stream for stream in inputs if not self._readable(query, stream)]:
+                    detail = (
+                        f"{query} cannot read {wrong[0]}: nobody gives it, or it is computed from what {query} gives"
+                    )
+                    yield Report("refused", query, detail=detail)
                 else:
-                    yield from self._want(Wanted(query))
+                    yield from self._want(Wanted(query, inputs=inputs))
             case GiveUp(query):
                 yield from self._give_up(query)
             case Disconnected(peer):
@@ -132,7 +137,7 @@ class Reconfiguration:
             yield from self._decide(following)
             if ended:
                 yield Moved(following.number)
-        if self.change is not None:
+        if self.change is not None and not self.layout.read_by_change(self.topology) & self.untold.keys():
             yield from self._go_on(self.change, now)
         if now >= self.said_at + AGAIN:
             self.said_at = now
@@ -207,7 +212,8 @@ class Reconfiguration:
             query, rest = wanted.query, layout.wanted[position:]
             if not wanted.comes:
                 versions = {**layout.versions, query: layout.decision(query)}
-                return replace(layout, changing=query, versions=versions, wanted=rest)
+                reading = layout.with_inputs(self.topology, query, wanted.inputs)
+                return replace(reading, changing=query, versions=versions, wanted=rest)
             # What it was to follow may have been given up.
             if (after := moved(layout.members[query], wanted.leaves, wanted.comes)) != layout.members[query]:
                 return replace(layout, number=layout.number + 1, moving=query, after=after, wanted=rest)
@@ -231,6 +237,20 @@ class Reconfiguration:
         self.offers, self.asked = {}, 0
 
     # Another version
+
+    def _readable(self, query: str, stream: str) -> bool:
+        """Whether somebody gives the stream, and it is not made from what the query gives."""
+        if stream in self.topology.sources:
+            return True
+        if not any(stream in outputs for outputs in self.topology.outputs.values()):
+            return False
+        made_by = self.topology.query_of(stream)
+        read = {*self.layout.inputs(self.topology, made_by), *self._awaited_inputs(made_by)}
+        return made_by != query and all(self._readable(query, one) for one in read)
+
+    def _awaited_inputs(self, query: str) -> set[str]:
+        """Of versions that wait for their turn."""
+        return {stream for wanted in self.layout.wanted if wanted.query == query for stream in wanted.inputs}
 
     def _resumed(self) -> Change | None:
         query = self.layout.changing

@@ -108,7 +108,7 @@ class Recovery:
         told = {name: port for name, port in union.ports.items() if not port.resuming}
         if union.fold is None:
             # What it needed is known to those that are there as well as to those that are not.
-            starts = [port.reaches_back(union.spec.reads[name]) for name, port in told.items()]
+            starts = [union.computed_from(port) for port in told.values()]
             first = max(starts, default=self._known_start(stream))
             if first is None:
                 return
@@ -206,7 +206,7 @@ class Recovery:
             self.paces.pop(stream, None)
             return False
         frontier = union.outlet.frontier
-        furthest = min(self.monitor.furthest(port.stream) for port in union.ports.values())
+        furthest = min(self.monitor.furthest(name) for name in union.read(union.outlet.frontier))
         if pace is None:
             pace = Pace(frontier, furthest, furthest)
         elif frontier > pace.frontier:

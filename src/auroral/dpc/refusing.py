@@ -26,8 +26,10 @@ FARTHEST = 1_000_000
 """Buckets ahead of what is stable: nothing that is further off is believed."""
 
 
-def refusals(sender: str, message: Message, outputs: Collection[str], inputs: Mapping[str, Port]) -> Iterator[Report]:
-    """Of a message that is not to be taken.
+def refusals(
+    sender: str, message: Message, outputs: Collection[str], inputs: Mapping[str, Port], coming: Collection[str] = ()
+) -> Iterator[Report]:
+    """Of a message that is not to be taken. `coming`: inputs that may be read later.
 
     Of a heartbeat only the streams that are not known are left out: one wrong name must not make a node seem dead.
     """
@@ -41,7 +43,8 @@ def refusals(sender: str, message: Message, outputs: Collection[str], inputs: Ma
             if stream not in outputs:
                 yield _refused(sender, stream, "it is not given here")
         case Rewire(_, wiring):
-            for stream in sorted((wiring.inputs.keys() - inputs.keys()) | (wiring.readers.keys() - set(outputs))):
+            known = {*inputs, *coming}
+            for stream in sorted((wiring.inputs.keys() - known) | (wiring.readers.keys() - set(outputs))):
                 yield _refused(sender, stream, "it is not known here")
         case Stable(held=held, contents=contents) if held and len(held) != len(contents):
             yield _refused(sender, message.stream, f"{len(contents)} buckets have {len(held)} ages")

@@ -17,6 +17,7 @@ from auroral.dpc.events import (
     Failed,
     GiveUp,
     KeepPlan,
+    Learned,
     Logged,
     MoveTo,
     Propose,
@@ -66,7 +67,7 @@ from auroral.dpc.values import (
     Want,
     WantState,
 )
-from auroral.dpc.versions import NO_CHANGE, Versions
+from auroral.dpc.versions import NO_CHANGE, Readings, Versions
 from auroral.dpc.warnings import Warnings
 
 
@@ -82,6 +83,8 @@ class ReplicaSpec:
     """Other replicas of the same query."""
     durable: bool = False
     """Whether what it keeps of its outputs survives it: then those that it reads from need not keep what those behind it may ask for."""
+    readings: Readings = field(default_factory=dict)
+    """Of later versions, as far as they are known when it is started."""
 
 
 @dataclass(slots=True)
@@ -111,6 +114,7 @@ class Replica:
 
     def __post_init__(self) -> None:
         inputs, sources = self.spec.inputs, self.spec.sources
+        self.versions.readings.update(self.spec.readings)
         if self.settings.lost_beyond < UNLIMITED and any(output.folds for output in self.spec.outputs.values()):
             raise WrongSettings(
                 f"{self.spec.name}: a fold depends on all of the past, so nothing of it may be lost; "
@@ -132,11 +136,16 @@ class Replica:
         self.warnings = Warnings(self.unions)
 
     def _union(self, spec: OutputSpec) -> SUnion:
-        read = {name: self.ports[name] for name in spec.reads}
+        read = {name: port for name, port in self.ports.items() if self._may_read(spec.stream, name)}
         settings = self.settings if spec.bound is None else replace(self.settings, bound=spec.bound)
         outlet = Outlet(spec.stream, spec.readers, settings)
         begun = not self.recovering
         return SUnion(spec, settings, read, outlet, self.monitor, self.usual_job, versions=self.versions, begun=begun)
+
+    def _may_read(self, stream: str, name: str) -> bool:
+        """By any version."""
+        later = self.versions.readings.values()
+        return name in self.spec.outputs[stream].reads or any(name in r[stream].reads for r in later if stream in r)
 
     def handle(self, event: Event, now: float) -> list[Effect]:
         if isinstance(event, Received) and isinstance(event.message, (Ping, Pong)):
@@ -173,7 +182,7 @@ class Replica:
     def _take(self, event: Event, now: float) -> Iterator[Effect]:
         match event:
             case Received(sender, message):
-                refused = list(refusals(sender, message, self.unions, self.ports))
+                refused = list(refusals(sender, message, self.unions, self.ports, self.spec.sources))
                 yield from refused or self._receive(sender, message, now)
             case Disconnected(peer):
                 self.news = True
@@ -208,6 +217,8 @@ class Replica:
                     if stream in kept and self.unions[stream].fold is None:
                         outlet.restore(kept[stream])
                 self.recovery.go_on(kept)
+            case Learned():
+                yield from self._learn(event)
             case Woken():
                 pass
             case Logged() | Propose() | MoveTo() | GiveUp():
@@ -225,12 +236,15 @@ class Replica:
             case Rewire(number, wiring) if number >= self.wired:
                 if can_go_over(self.ports, self._needs(), wiring, self.monitor, now):
                     self.wired = number
-                    yield from self._rewire(wiring)
+                    yield from self._rewire(wiring, now)
                     yield Send(sender, Rewired(number))
             case Prepare() if self.recovering or self.recovery.unfinished:
                 # It does not know yet how far its earlier lives came.
                 pass
-            case Prepare() | Decided():
+            case Prepare(version):
+                if (first := self._first_of(version)) is not None:
+                    yield from change(self.versions, sender, message, self.jobs.last_stable, self.settings, first)
+            case Decided():
                 yield from change(self.versions, sender, message, self.jobs.last_stable, self.settings)
             case WantState(stream):
                 fold = self.unions[stream].fold
@@ -245,8 +259,44 @@ class Replica:
                 if isinstance(message, Tentative):
                     yield from self._count_late(message)
 
-    def _rewire(self, wiring: Wiring) -> Iterator[Effect]:
+    def _learn(self, said: Learned) -> Iterator[Effect]:
+        """L58: what cannot be is not promised later, so that the change can only be given up."""
+        specs = self.spec.outputs
+        changed = {s: replace(specs[s], reads=one.reads, required=one.required) for s, one in said.outputs.items()}
+        try:
+            must_have_room({**specs, **changed}, self.settings)
+        except WrongSettings as error:
+            yield Report("refused", self.spec.name, detail=str(error))
+            return
+        if folds := [stream for stream in changed if specs[stream].folds]:
+            yield Report("refused", folds[0], detail="a fold goes on with what it reads: its state is of that")
+            return
+        self.versions.readings[said.version] = said.outputs
+        self.spec = replace(self.spec, sources={**self.spec.sources, **said.sources})
+        self._read_more()
+
+    def _read_more(self) -> None:
+        for stream, union in self.unions.items():
+            for name, port in self.ports.items():
+                if name not in union.ports and self._may_read(stream, name):
+                    union.add(port)
+
+    def _first_of(self, version: int) -> int | None:
+        """The first bucket for which all that a version reads is there; None where that is not known yet."""
+        if version not in self.versions.readings:
+            return 0
+        needs = self._needs()
+        starts = [union.starts_at(version, needs) for union in self.unions.values()]
+        known = [start for start in starts if start is not None]
+        return max(known) if len(known) == len(starts) else None
+
+    def _rewire(self, wiring: Wiring, now: float) -> Iterator[Effect]:
         self.spec = replace(self.spec, inputs=wiring.inputs, peers=wiring.peers)
+        for stream in wiring.inputs.keys() - self.ports.keys():
+            # It begins with what is kept of it: nobody has needed it here.
+            port = Port(stream, (), self.settings, self.spec.sources[stream], resuming=True, heard=now)
+            self.ports[stream] = port
+        self._read_more()
         yield from go_over(self.ports, wiring, self.monitor)
         for stream, readers in wiring.readers.items():
             self.unions[stream].outlet.rewire(readers)

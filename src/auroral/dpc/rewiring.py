@@ -15,7 +15,9 @@ def can_go_over(
 ) -> bool:
     """Who cannot yet is told again. By then it has asked those whom it was never told of, as it was away meanwhile."""
     found = all(
-        ports[stream].can_go_over(producers, needs[stream], monitor, now) for stream, producers in wiring.inputs.items()
+        ports[stream].can_go_over(producers, needs[stream], monitor, now)
+        for stream, producers in wiring.inputs.items()
+        if stream in ports
     )
     if not found:
         monitor.ask_also(talks_to(wiring.inputs))

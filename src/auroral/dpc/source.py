@@ -75,6 +75,9 @@ class Source:
         elif closed:
             assert bucket == self.outlet.frontier, "a log has no holes"
             yield from self.outlet.give_stable([content], now)
+            if not self.outlet.readers_expected:
+                # No heartbeat will say that it is not needed.
+                yield from self.outlet.forget()
         else:
             coverage = Coverage.of([self.stream], bucket, Level.PARTIAL)
             yield from self.outlet.give_tentative(bucket, content, coverage, now, closed=False)

@@ -6,7 +6,7 @@ any longer, or when all that is to be expected has come.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import AtLeast, Coverage, together
@@ -18,7 +18,7 @@ from auroral.dpc.settings import UNLIMITED, WORTH_DELAYING, Policy, Settings
 from auroral.dpc.states import State
 from auroral.dpc.usual import Offsets, Usual
 from auroral.dpc.values import Content
-from auroral.dpc.versions import Versions
+from auroral.dpc.versions import Reading, Versions
 
 MOST_BUCKETS, MOST_ROWS = 128, 280_000
 """In one job that corrects: a job of many buckets takes little longer than one of a single bucket, as long as they are not many rows."""
@@ -52,7 +52,8 @@ class SUnion:
 
     spec: OutputSpec
     settings: Settings
-    ports: Mapping[str, Port]
+    ports: dict[str, Port]
+    """All that any of its versions reads."""
     outlet: Outlet
     monitor: Monitor
     usual_job: Usual
@@ -60,7 +61,10 @@ class SUnion:
     usual_waits: dict[tuple[str, bool], Usual] = field(init=False)
     """By input, and whether a part of the bucket came before its end: from when it is first heard of there to when all inputs have
     it."""
-    offsets: Offsets = field(init=False)
+    first_offsets: Offsets = field(init=False)
+    """Of the inputs of the first version."""
+    usual_offsets: dict[frozenset[str], Offsets] = field(init=False, default_factory=dict)
+    """By the inputs that are read together."""
     versions: Versions = field(default_factory=Versions)
     begun: bool = True
     """Whether it is known where it begins; until then nothing is computed."""
@@ -82,8 +86,64 @@ class SUnion:
     def __post_init__(self) -> None:
         every = self.settings.snapshot_every
         self.fold = Fold(self.spec.stream, every, MOST_GUESSED) if self.spec.folds else None
-        self.usual_waits = {(name, opened): Usual() for name in self.ports for opened in (False, True)}
-        self.offsets = Offsets(self.ports)
+        self.usual_waits = {}
+        for port in list(self.ports.values()):
+            self.add(port)
+        self.first_offsets = self._offsets_of(self.spec.reads)
+
+    # Versions that read something else
+
+    def add(self, port: Port) -> None:
+        self.ports[port.stream] = port
+        self.usual_waits |= {(port.stream, opened): Usual() for opened in (False, True)}
+
+    def reading(self, bucket: int) -> OutputSpec | Reading:
+        """What the version of a bucket reads."""
+        if not self.versions.readings:
+            return self.spec
+        return self.versions.reading(self.spec.stream, self.versions.plan.version(bucket)) or self.spec
+
+    def read(self, bucket: int) -> Mapping[str, Port]:
+        """The inputs that a bucket is computed from."""
+        if not self.versions.readings:
+            return self.ports
+        return {name: self.ports[name] for name in self.reading(bucket).reads}
+
+    @property
+    def used(self) -> Mapping[str, Port]:
+        """The inputs that those buckets are computed from which are neither stable nor still to be heard of."""
+        if not self.versions.readings:
+            return self.ports
+        return {**self.read(self.outlet.frontier), **self.read(self._last)}
+
+    @property
+    def _last(self) -> int:
+        return max([self.outlet.frontier, self.outlet.newest + 1, *(port.furthest for port in self.ports.values())])
+
+    def starts_at(self, version: int, needs: Mapping[str, int]) -> int | None:
+        """The first bucket that a version can begin with: from which on what it reads is here, and is kept for this replica by those that
+        give it. None where that is not known yet."""
+        first = 0
+        for name, horizon in (self.versions.reading(self.spec.stream, version) or self.spec).reads.items():
+            port = self.ports.get(name)
+            if port is None or port.resuming:
+                return None
+            if oldest := max(needs[name], port.first, port.forgotten):
+                first = max(first, oldest + horizon - 1)
+        return first
+
+    @property
+    def offsets(self) -> Offsets:
+        return self._offsets(self.outlet.frontier)
+
+    def _offsets(self, bucket: int) -> Offsets:
+        return self._offsets_of(self.reading(bucket).reads) if self.versions.readings else self.first_offsets
+
+    def _offsets_of(self, names: Iterable[str]) -> Offsets:
+        together = frozenset(names)
+        if together not in self.usual_offsets:
+            self.usual_offsets[together] = Offsets(names)
+        return self.usual_offsets[together]
 
     # Stable
 
@@ -91,7 +151,7 @@ class SUnion:
     def stable_range(self) -> tuple[int, int]:
         """The next buckets that can be made stable by one job; empty where there are none."""
         begin = self.outlet.frontier
-        end = min([port.frontier for port in self.ports.values()])
+        end = min([port.frontier for port in self.read(begin).values()])
         if begin < end:
             plan = self.versions.plan
             end = min(end, begin + MOST_BUCKETS, self.outlet.room, plan.limit, plan.end(begin))
@@ -111,7 +171,7 @@ class SUnion:
         """The first of these buckets, whose rows are not too many together; one at least."""
         rows = 0
         for bucket in range(begin, end):
-            versions = (port.best(bucket) for port in self.ports.values())
+            versions = (port.best(bucket) for port in self.read(bucket).values())
             rows += sum(version.count for version in versions if version is not None)
             if rows > MOST_ROWS and bucket > begin:
                 return begin, bucket
@@ -124,13 +184,15 @@ class SUnion:
             return True
         if self.settings.lost_beyond == UNLIMITED:
             return False
-        ahead = max([port.furthest for port in self.ports.values()]) - self.outlet.frontier
+        ahead = max([port.furthest for port in self.used.values()]) - self.outlet.frontier
         return ahead > self.settings.lost_beyond and not self.can_be_stable
 
     def _lost(self, bucket: int) -> bool:
+        reads = self.reading(bucket).reads
         return any(
-            not port.lost.isdisjoint(range(self.reads_from(name, bucket), bucket + 1))
+            not port.lost.isdisjoint(range(self.first_read(name, bucket), bucket + 1))
             for name, port in self._lossy.items()
+            if name in reads
         )
 
     @property
@@ -147,13 +209,13 @@ class SUnion:
         """How long it waited, where nothing held it up: not so long that it would be a failure, and not before it came here, as what is
         sent again to who came back."""
         came = {}
-        for name, port in self.ports.items():
+        for name, port in self.read(bucket).items():
             origin = port.origin.get(bucket, float("-inf"))
             if port.arrived.get(bucket, now) - origin <= self.settings.hop:
                 came[name] = origin
                 if not self.processing and now - origin < self.settings.detection:
                     self.usual_waits[name, bucket in port.opened].learn(now - origin)
-        self.offsets.learn(came)
+        self._offsets(bucket).learn(came)
 
     # Tentative
 
@@ -195,16 +257,21 @@ class SUnion:
         return min(self._usually_ready(bucket, {name: port.origin for name, port in self.ports.items()}), default=None)
 
     def _usually_ready(self, bucket: int, heard: Mapping[str, Mapping[int, float]]) -> list[float]:
-        return [times[bucket] + self._usual_wait(name, bucket) for name, times in heard.items() if bucket in times]
+        reads = self.reading(bucket).reads
+        return [
+            times[bucket] + self._usual_wait(name, bucket)
+            for name, times in heard.items()
+            if bucket in times and name in reads
+        ]
 
     def _usual_wait(self, name: str, bucket: int) -> float:
         """Of an input that is always so late that it might have failed, only the offset is learned."""
-        return max(self.usual_waits[name, bucket in self.ports[name].opened].value, self.offsets.after[name])
+        return max(self.usual_waits[name, bucket in self.ports[name].opened].value, self._offsets(bucket).after[name])
 
     def coverage(self, bucket: int) -> Coverage:
         return together(
             self.ports[name].coverage(b)
-            for name, horizon in self.spec.reads.items()
+            for name, horizon in self.reading(bucket).reads.items()
             for b in range(max(0, bucket - horizon + 1), bucket + 1)
         )
 
@@ -230,7 +297,7 @@ class SUnion:
         """An input whose replica corrects does not fail any more: the policy is the same all along a chain."""
         failing = any(
             port.failed(self.monitor, now) and port.state(self.monitor) is not State.STABILIZATION
-            for port in self.ports.values()
+            for port in self.used.values()
         )
         policy = self.settings.while_failing if failing else self.settings.while_correcting
         if policy is not Policy.ADAPT:
@@ -241,11 +308,16 @@ class SUnion:
     def _new_buckets(self) -> list[int]:
         """Those that were heard of: there may be many between two of them."""
         first = max(self.outlet.frontier, self.outlet.newest + 1)
-        return sorted({bucket for port in self.ports.values() for bucket in port.origin if bucket >= first})
+        found = {bucket for port in self.ports.values() for bucket in port.origin if bucket >= first}
+        if self.versions.readings:
+            # What only another version reads is not waited for.
+            found = {bucket for bucket in found if any(bucket in port.origin for port in self.read(bucket).values())}
+        return sorted(found)
 
     def blocked(self, bucket: int) -> bool:
         """Missing is not empty: a join has nothing to say without one of its sides (D44)."""
-        return not all(any(self.ports[name].best(bucket) is not None for name in group) for group in self.spec.required)
+        required = self.reading(bucket).required
+        return not all(any(self.ports[name].best(bucket) is not None for name in group) for group in required)
 
     def allowed(self, bucket: int) -> bool:
         if not self.spec.constraints:
@@ -263,12 +335,10 @@ class SUnion:
         """Whether every input has closed the bucket in some version, or has failed; the first bucket of a failure waits for those
         that have failed too, as they may come back. What all inputs have stable is not guessed before it must be, unless a guess
         went before it: it only waits for its turn."""
-        if not self.processing and all(bucket < port.frontier for port in self.ports.values()):
+        read = self.read(bucket).values()
+        if not self.processing and all(bucket < port.frontier for port in read):
             return False
-        return all(
-            port.closed(bucket) or (self.processing and self._no_more(port, bucket, now))
-            for port in self.ports.values()
-        )
+        return all(port.closed(bucket) or (self.processing and self._no_more(port, bucket, now)) for port in read)
 
     def _no_more(self, port: Port, bucket: int, now: float) -> bool:
         """Of an input that fails: one that has stopped closing buckets has said all of one when it goes on to the next."""
@@ -289,7 +359,7 @@ class SUnion:
         found = {bucket: self._deadline(bucket, origins, aside) for bucket in new}
         if self.processing:
             return found
-        final, failed = self.stable_range[1], any(port.failed(self.monitor, now) for port in self.ports.values())
+        final, failed = self.stable_range[1], any(port.failed(self.monitor, now) for port in self.used.values())
         return {bucket: max(time, self._not_before(bucket, origins, final, failed)) for bucket, time in found.items()}
 
     def _not_before(self, bucket: int, origins: Mapping[str, Mapping[int, float]], final: int, failed: bool) -> float:
@@ -299,7 +369,7 @@ class SUnion:
         if bucket < final:
             arrived = {name: port.arrived for name, port in self.ports.items()}
             return min(self._usually_ready(bucket, arrived)) + self.settings.detection + 2 * self.usual_job.highest
-        if failed or all(bucket < port.frontier for port in self.ports.values()):
+        if failed or all(bucket < port.frontier for port in self.read(bucket).values()):
             return float("-inf")
         return min(self._usually_ready(bucket, origins)) + self.settings.detection
 
@@ -331,16 +401,17 @@ class SUnion:
         """D29: of this output alone, by the inputs that it is computed from; the worst of what holds."""
         if self.diverged or self.fails:
             return State.FAILURE
-        failed = [name for name, port in self.ports.items() if port.failed(self.monitor, now)]
+        failed = [name for name, port in self.used.items() if port.failed(self.monitor, now)]
         if failed:
             dead = {name for name in failed if self.ports[name].cut_off(self.monitor, now)}
-            nothing_comes = any(group <= dead for group in self.spec.required) or self._held_back(now)
+            required = self.spec.required if not self.versions.readings else self.reading(self._last).required
+            nothing_comes = any(group <= dead for group in required) or self._held_back(now)
             return State.FAILURE if nothing_comes else State.UP_FAILURE
         if self.outlet.newest >= self.outlet.frontier:
             return State.STABILIZATION
         # As far behind as a failure that would just be noticed, jobs of the usual length apart. However much the next job takes of it; only
         # what waits for a promise is not its own delay.
-        there = min([self.versions.plan.limit, *(port.frontier for port in self.ports.values())])
+        there = min([self.versions.plan.limit, *(port.frontier for port in self.used.values())])
         behind = (there - self.outlet.frontier) * self.settings.bucket - 2 * self.usual_job.highest
         return State.STABILIZATION if behind > self.settings.detection else State.STABLE
 
@@ -351,7 +422,7 @@ class SUnion:
 
     def note_state(self, now: float) -> None:
         state = self.state(now)
-        self.oldest_heard = min([port.heard for port in self.ports.values()])
+        self.oldest_heard = min([port.heard for port in self.used.values()])
         if state is not self.noted:
             self.noted, self.since = state, now
         if state is State.STABLE:
@@ -367,8 +438,32 @@ class SUnion:
         return self.fold.restarts_from.bucket if self.fold else min(self.outlet.frontier, self.outlet.lowest_need)
 
     def reads_from(self, name: str, bucket: int) -> int:
-        """The lowest bucket of an input that is read for this bucket and later ones."""
-        return max(0, bucket - self.spec.reads[name] + 1)
+        """The lowest bucket of an input that is read for this bucket and later ones, be it by another version. What none of them reads is
+        not held up."""
+        if not self.versions.readings:
+            return max(0, bucket - self.spec.reads[name] + 1)
+        port = self.ports[name]
+        found = [max(0, max(bucket, start) - h + 1) for h, start, end in self._read_in(name) if bucket < end]
+        # What comes next is there before a version that begins later reads it.
+        return min(found if found and port.resuming else [*found, port.frontier])
+
+    def _read_in(self, name: str) -> Iterator[tuple[int, int, int]]:
+        """By each version that reads an input: its horizon, and the buckets that are computed by it, or may be."""
+        for version, start, end in self.versions.ranges:
+            reads = (self.versions.reading(self.spec.stream, version) or self.spec).reads
+            if name in reads:
+                yield reads[name], start, end
+
+    def first_read(self, name: str, bucket: int) -> int:
+        """The lowest bucket of an input that is read for this one."""
+        return max(0, bucket - self.reading(bucket).reads[name] + 1)
+
+    def computed_from(self, port: Port) -> int:
+        """The first bucket from which on all that is read of an input has ever come here."""
+        if not self.versions.readings:
+            return port.reaches_back(self.spec.reads[port.stream])
+        needed = ((h + port.first - 1, start, end) for h, start, end in self._read_in(port.stream) if port.first)
+        return max([min(first, end) for first, start, end in needed if start < first], default=0)
 
     # What a job reads
 
@@ -377,7 +472,7 @@ class SUnion:
         if self.fold is not None:
             begin = self.fold.start(begin).bucket
         found = {}
-        for name, horizon in self.spec.reads.items():
+        for name, horizon in self.reading(end - 1).reads.items():
             buckets = range(max(0, begin - horizon + 1), end)
             found[name] = {b: content for b in buckets if (content := self.ports[name].best(b)) is not None}
         return found

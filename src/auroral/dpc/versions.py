@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 from auroral.dpc.settings import UNLIMITED
 
@@ -44,8 +46,37 @@ class Plan:
 NO_CHANGE = Plan()
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a version of an output is computed from, and what it cannot do without: as in `OutputSpec`."""
+
+    reads: Mapping[str, int]
+    required: tuple[frozenset[str], ...]
+
+
+Readings = Mapping[int, Mapping[str, Reading]]
+"""By version and output. A version that is not named reads what the one before it does."""
+
+
 @dataclass(slots=True)
 class Versions:
     """Of one replica; shared by all that compute something."""
 
     plan: Plan = NO_CHANGE
+    readings: dict[int, Mapping[str, Reading]] = field(default_factory=dict)
+
+    def reading(self, stream: str, version: int) -> Reading | None:
+        """None where it is that of the first version."""
+        for one in range(version, 0, -1):
+            if (found := self.readings.get(one, {}).get(stream)) is not None:
+                return found
+        return None
+
+    @property
+    def ranges(self) -> list[tuple[int, int, int]]:
+        """Every version, and the buckets that it computes. While one is promised, both it and the last one may: what was promised may
+        become void, and the others may have promised more."""
+        starts = self.plan.starts
+        decided = [(v, start, end) for v, (start, end) in enumerate(pairwise([*starts, UNLIMITED]))]
+        promised = self.plan.promised
+        return decided if promised is None else [*decided, (len(starts), promised, UNLIMITED)]

@@ -79,7 +79,7 @@ def _replica(core: Replica, union: SUnion, now: float) -> Iterator[str]:
         yield f"it came back at {core.recovery.born:.2f} s and is mute until it is as far as its inputs"
     for peer, said in core.comparisons[union.spec.stream].differing.items():
         yield f"it made something else of bucket {said.begin} than {peer}: one of both is wrong; start both again, one after the other"
-    for port in union.ports.values():
+    for port in union.used.values():
         yield from _input(port, core.monitor, now)
     yield from _next_bucket(union, now)
     if union.outlet.frontier >= core.versions.plan.limit:
@@ -115,7 +115,7 @@ def _input(port: Port, monitor: Monitor, now: float) -> Iterator[str]:
 
 def _next_bucket(union: SUnion, now: float) -> Iterator[str]:
     bucket = max(union.outlet.frontier, union.outlet.newest + 1)
-    missing = [name for name, port in union.ports.items() if port.best(bucket) is None]
+    missing = [name for name, port in union.read(bucket).items() if port.best(bucket) is None]
     if not missing or union.ready_at(bucket) is None:
         return
     if union.blocked(bucket):

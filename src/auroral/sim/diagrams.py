@@ -19,6 +19,7 @@ from auroral.model.errors import DiagramError, unknown_name
 from auroral.model.types import Kind
 from auroral.model.xml import read_deployment
 from auroral.reference.rows import Row
+from auroral.sim.changed import versions
 from auroral.sim.faults import Fault, parse
 from auroral.sim.fragments import CannotBeSimulated, DiagramFragment, by_bucket, content, cut
 from auroral.sim.randomly import least_bound
@@ -79,6 +80,7 @@ def under_failures(
     while_failing: Policy | str = Policy.PROCESS,
     while_correcting: Policy | str = Policy.PROCESS,
     keep: Duration | None = None,
+    changed: Diagram | DiagramBuilder | None = None,
 ) -> Tried:
     """Run the diagram over these rows of its inputs on so many nodes, while failures happen, and check every guarantee.
 
@@ -90,12 +92,16 @@ def under_failures(
 
     `while_failing` and `while_correcting` are what is done with new rows then; `keep` is how much of a stream is kept at most for those
     that are behind: sources take no more where that is full.
+
+    `changed` is the diagram that its queries are changed to by `at 20s change QUERY`; without a deployment the query is called n. Without
+    it they compute the same from then on.
     """
     if isinstance(deployment, str):
         deployment = read_deployment(deployment)
     kept = None if keep is None else microseconds(keep) / 1e6
     choices = Choices(_policy(while_failing), _policy(while_correcting), kept)
-    trial = Trial.of(check(diagram), deployment, bound=bound, replicas=replicas, choices=choices)
+    after = None if changed is None else check(changed)
+    trial = Trial.of(check(diagram), deployment, bound=bound, replicas=replicas, choices=choices, changed=after)
     given = _rows(trial.checked.diagram, rows)
     run = observed(trial.scenario(given, parse(failures, trial.calm.hosts), seed))
     outcome, first = judged(run), trial.first(given)
@@ -113,6 +119,8 @@ class Trial:
 
     checked: Checked
     fragments: tuple[DiagramFragment, ...]
+    later: Mapping[str, tuple[DiagramFragment, ...]]
+    """What they are changed to, where it is said."""
     calm: Scenario
     """Who is there and with which settings, without rows and failures."""
 
@@ -125,13 +133,16 @@ class Trial:
         bound: Duration | None = None,
         replicas: int = 2,
         choices: Choices = AS_USUAL,
+        changed: Checked | None = None,
     ) -> Trial:
         checked = checked.runnable()
         if not 1 <= replicas <= MOST_REPLICAS:
             raise CannotBeSimulated(f"{replicas} replicas; allowed: 1 to {MOST_REPLICAS}")
         fragments, client = cut(checked, deployment, replicas)
         made = {stream for fragment in fragments for stream in fragment.streams}
-        sources = dict.fromkeys(stream for f in fragments for stream in f.inputs if stream not in made)
+        later = {} if changed is None else versions(checked, fragments, changed.runnable(), deployment, replicas)
+        computed = (*fragments, *(one for each in later.values() for one in each))
+        sources = dict.fromkeys(stream for f in computed for stream in f.inputs if stream not in made)
         calm = Scenario(
             0,
             tuple(sources),
@@ -145,11 +156,12 @@ class Trial:
             nodes={fragment.name: fragment.hosts for fragment in fragments},
             # As in deployments.
             durable=frozenset(fragment.name for fragment in fragments),
+            later=later,
         )
         _hosts_must_differ(calm)
         asked = None if bound is None else microseconds(bound)
         settings = choices.applied(replace(calm.settings, bound=_bound(checked.diagram, calm, asked)))
-        return cls(checked, fragments, replace(calm, settings=settings))
+        return cls(checked, fragments, later, replace(calm, settings=settings))
 
     @property
     def interval(self) -> int:
@@ -188,6 +200,7 @@ class Trial:
             self.calm,
             seed=seed,
             queries=tuple(replace(fragment, first=first) for fragment in self.fragments),
+            later={name: tuple(replace(one, first=first) for one in each) for name, each in self.later.items()},
             # Half a bucket more, so that the number of buckets is not a matter of rounding.
             seconds=(buckets + 0.5) * self.calm.settings.bucket,
             rows={s: tuple(content(cells.get(bucket, ())) for bucket in range(buckets)) for s, cells in given.items()},

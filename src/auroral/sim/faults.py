@@ -13,6 +13,7 @@ CATALOG_HOST = "catalog"
 """Who moves replicas and changes queries; there is one where something moves or changes."""
 RECONFIGURES = ("move", "change", "abandon")
 OF_QUERIES = ("change", "abandon")
+OF_CLOCKS = ("forward", "back")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +33,29 @@ VERBS: Mapping[str, Verb] = {
     "slow": Verb("messages between two hosts take 0.3 s longer", 2, 2, "quicken"),
     "reset": Verb("the connections between two hosts break; they can be made again at once", 2, 2),
     "crash": Verb("hosts stop and lose all but what they logged; their peers are told", 1, MANY, "restart"),
+    "destroy": Verb(
+        "as crash, and what hosts had on their disks is gone too: only other replicas have it", 1, MANY, "restart"
+    ),
     "unplug": Verb("as crash, but nobody is told", 1, MANY, "restart"),
     "silence": Verb("a source logs nothing; what it missed comes when it resumes", 1, 1, "resume"),
     "open": Verb("a source goes on giving rows and closes no bucket", 1, 1, "close"),
     "move": Verb("the replica on a host goes to another one, which may be new", 2, 2),
     "change": Verb("a query gets another version, from some bucket on", 1, 1),
     "abandon": Verb("the move or change of a query that is under way, if there is one, is given up", 1, 1),
+    "forward": Verb(
+        "the clock of a host is set so many seconds ahead, as `forward na-30`; who is started there later sees it", 2, 2
+    ),
+    "back": Verb("as forward, but back", 2, 2),
     "heal": Verb("ends cut", 1, 2, one_way=True),
     "rejoin": Verb("ends isolate", 1, MANY),
     "quicken": Verb("ends slow", 2, 2),
-    "restart": Verb("ends crash and unplug", 1, MANY),
+    "restart": Verb("ends crash, destroy and unplug", 1, MANY),
     "resume": Verb("ends silence", 1, 1),
     "close": Verb("ends open", 1, 1),
 }
 
 _LINE = re.compile(r"at\s+(?P<time>\d+(?:\.\d+)?)\s*s\s+(?P<verb>\w+)(?:\s+(?P<places>\S+))?")
+_SECONDS = re.compile(r"\d+(?:\.\d+)?")
 ENDS = {verb.end: name for name, verb in VERBS.items() if verb.end is not None}
 """What each of them ends, or one of what it ends."""
 
@@ -84,7 +93,8 @@ def parse(text: str, places: Iterable[str] | None = None) -> tuple[Fault, ...]:
         for number, fault in found:
             if fault.verb in OF_QUERIES:
                 continue
-            if unknown := [place for place in fault.places if place not in known]:
+            places_said = fault.places[:1] if fault.verb in OF_CLOCKS else fault.places
+            if unknown := [place for place in places_said if place not in known]:
                 raise WrongSchedule(
                     f"line {number}: there is no {', '.join(unknown)}; there are {', '.join(sorted(known))}"
                 )
@@ -166,6 +176,8 @@ def _fault(part: str, line: int) -> Fault:
             (verb.least, verb.most), f"{verb.least} place{'s' * (verb.least > 1)}"
         )
         raise WrongSchedule(f"line {line}: {name} takes {allowed}, not {len(places)}")
+    if name in OF_CLOCKS and not _SECONDS.fullmatch(places[1]):
+        raise WrongSchedule(f"line {line}: {part!r} is not like 'at 3s {name} na-30': a host, and seconds")
     return Fault(float(match["time"]), name, places, one_way)
 
 

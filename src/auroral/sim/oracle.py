@@ -26,7 +26,7 @@ class Oracle:
 
     def __post_init__(self) -> None:
         self.names = {stream: self.scenario.names(stream) for stream in self.scenario.streams}
-        self.outputs = {output.stream: output for query in self.scenario.queries for output in query.outputs}
+        self.outputs = self.scenario.specs
         self.lacking = {stream: self._lacking(stream) for stream in self.scenario.outputs}
 
     def _lacking(self, stream: str) -> float:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from auroral.dpc.coverage import AtLeast, Level
-from auroral.dpc.settings import Policy, Settings, WhenFull
-from auroral.sim.faults import CATALOG_HOST, VERBS, Fault
+from auroral.dpc.keeping import must_have_room
+from auroral.dpc.settings import Policy, Settings, WhenFull, WrongSettings
+from auroral.sim.faults import CATALOG_HOST, OF_CLOCKS, VERBS, Fault
 from auroral.sim.oracle import Oracle
 from auroral.sim.scenario import CLIENT_HOST, Scenario, host
 from auroral.sim.standin import Kind, Query
@@ -21,6 +22,8 @@ UNFOLDED = (Kind.UNION, Kind.UNION, Kind.FILTER, Kind.WINDOW, Kind.JOIN)
 MOSTLY = Policy.PROCESS
 OTHERS = (Policy.DELAY, Policy.ADAPT, Policy.SUSPEND, Policy.PROCESS)
 MOST_TRIES = 1000
+ALONE = 10.0
+"""Seconds before and after a disk is lost in which nothing happens to the other replicas."""
 FURTHEST = 5000.0
 """Seconds that a clock may be ahead or behind."""
 Draw = random.Random
@@ -50,7 +53,37 @@ def random_scenario(seed: int) -> Scenario:
     wild = replace(calm, faults=random_faults(draw, calm))
     wild = replace(wild, clocks=_clocks(draw, wild))
     wild = replace(wild, queries=tuple(_constrained(draw, wild, query) for query in queries))
-    return _taking_turns(_as_deployed(replace(wild, faults=tuple(sorted([*wild.faults, *_abandoned(draw, wild)])))))
+    whole = replace(wild, faults=tuple(sorted([*wild.faults, *_abandoned(draw, wild)])))
+    return _taking_turns(_as_deployed(_reading_otherwise(whole)))
+
+
+def _reading_otherwise(scenario: Scenario) -> Scenario:
+    """Most queries that are changed read something else from then on: other streams, or more or less of the past. Not from further away: the
+    bound is for the first version. Nor where full buffers would have no room for it."""
+    draw, oracle = Draw(f"{scenario.seed} reading otherwise"), Oracle(scenario)
+    changed = {fault.places[0] for fault in scenario.faults if fault.verb == "change"}
+    later: dict[str, tuple[Query, ...]] = {}
+    known = list(scenario.sources)
+    for query in scenario.queries:
+        assert isinstance(query, Query)
+        near = [stream for stream in known if oracle.depth(stream) < oracle.depth(query.stream)]
+        known += query.streams
+        if query.name in changed and query.kind is not Kind.FOLD and not query.constraints and draw.random() < 0.8:
+            later[query.name] = tuple(_another(draw, query, near) for _ in range(draw.randint(1, 2)))
+    found = replace(scenario, later=later)
+    try:
+        must_have_room(found.specs, found.settings)
+    except WrongSettings:
+        return scenario
+    return found
+
+
+def _another(draw: Draw, query: Query, near: list[str]) -> Query:
+    kind = draw.choice(UNFOLDED)
+    count = 1 if kind in (Kind.FILTER, Kind.WINDOW) else 2
+    inputs = draw.sample(near, min(count, len(near)))
+    horizon = draw.randint(1, 8) if kind in (Kind.WINDOW, Kind.JOIN) else 1
+    return replace(query, kind=kind if len(inputs) == count else Kind.FILTER, inputs=tuple(inputs), horizon=horizon)
 
 
 def _as_deployed(scenario: Scenario) -> Scenario:
@@ -61,7 +94,34 @@ def _as_deployed(scenario: Scenario) -> Scenario:
     everybody = tuple(where for where in scenario.hosts if where != CATALOG_HOST)
     down = _pair(scenario, draw.uniform(5, _last(scenario) - 2), draw.uniform(0.5, 5.0), "crash", *everybody)
     durable = frozenset(query.name for query in scenario.queries)
-    return replace(scenario, durable=durable, faults=tuple(sorted([*scenario.faults, *down])))
+    found = replace(scenario, durable=durable, faults=tuple(sorted([*scenario.faults, *down])))
+    lost = tuple(_with_lost_disks(draw, found))
+    return replace(found, faults=tuple(sorted([*lost, *_set_clocks(draw, lost)])))
+
+
+def _with_lost_disks(draw: Draw, scenario: Scenario) -> Iterator[Fault]:
+    """Of each query at most one replica, while nothing happens to the others: what all of them have lost, nobody has."""
+    wholes = {
+        host(name): set(map(host, scenario.replica_names(q))) for q in scenario.queries for name in scenario.members(q)
+    }
+    lost: set[str] = set()
+    for fault in scenario.faults:
+        replicas = wholes.get(fault.places[0], set()) if len(fault.places) == 1 else set()
+        others = [one for one in scenario.faults if one != fault and not replicas.isdisjoint(one.places)]
+        alone = not any(fault.at - ALONE < one.at < fault.at + 2 * ALONE and not one.ends for one in others)
+        if fault.verb == "crash" and replicas and alone and lost.isdisjoint(replicas) and draw.random() < 0.8:
+            lost |= replicas
+            yield replace(fault, verb="destroy")
+        else:
+            yield fault
+
+
+def _set_clocks(draw: Draw, faults: Sequence[Fault]) -> Iterator[Fault]:
+    """Of some hosts that are down: at the moment they come back, and in the order of faults just before it."""
+    for fault in faults:
+        if fault.verb == "restart" and draw.random() < 0.3:
+            seconds = str(round(draw.choice((1.0, 30.0, FURTHEST)) * draw.random(), 2))
+            yield Fault(fault.at, draw.choice(OF_CLOCKS), (draw.choice(fault.places), seconds))
 
 
 def _taking_turns(scenario: Scenario) -> Scenario:

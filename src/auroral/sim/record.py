@@ -23,6 +23,7 @@ from auroral.dpc.events import (
 )
 from auroral.dpc.replica import Replica
 from auroral.dpc.source import Source
+from auroral.dpc.sunion import SUnion
 from auroral.dpc.values import LOST, Content, Pong, Tentative
 from auroral.sim.faults import Fault
 from auroral.sim.scenario import CLIENT, Scenario, host
@@ -94,7 +95,8 @@ class Moment:
     mute: frozenset[str]
     """Replicas that came back and may still be silent."""
     free: dict[str, float]
-    """Since when each replica has not been held up by what it promised, by full buffers, or by jobs that fail one after the other."""
+    """Since when each replica has not been held up by what it promised, by full buffers, by jobs that fail one after the other, or without
+    the state of a fold."""
     outlets: dict[tuple[str, str], Outlet]
     ports: dict[tuple[str, str], Port]
     waiting: frozenset[str]
@@ -267,7 +269,7 @@ class Recorder:
             # It may have to begin again while it is mute.
             self._unread(core, job)
         for stream in job.outputs:
-            for name in replica.spec.outputs[stream].reads:
+            for name in replica.unions[stream].reading(job.begin).reads:
                 view = job.view[name]
                 rows = [(bucket, view[bucket].count if bucket in view else -1) for bucket in range(job.begin, job.end)]
                 run.read.setdefault((core, life, stream, name), []).extend(rows)
@@ -293,8 +295,10 @@ class Recorder:
                 if isinstance(reader := world.cores.get(name), Replica | Client) and not reader.ports[stream].resuming
             ]
             query = self.run.stage.queries[core]
-            if query.name in self.run.scenario.durable and core not in self.run.scenario.members(query):
-                # One that came by a move: what came before is on the disks of those that it took over from, or of its replicas.
+            new = core not in self.run.scenario.members(query) or core in self.run.stage.emptied
+            if query.name in self.run.scenario.durable and new:
+                # One that came by a move, or lost its disk: what came before is on the disks of those that it took over from, or of its
+                # replicas.
                 positions = []
             lowest = min(positions, default=outlet.kept_from)
             self.run.spoke.append(Spoke(now, core, stream, outlet.frontier, expected[stream], outlet.kept_from, lowest))
@@ -316,9 +320,9 @@ class Recorder:
         """How far the inputs of each output are, at the replicas that it has reached since then."""
         cores = self.run.stage.world.cores
         found = {}
-        for stream, output in core.spec.outputs.items():
+        for stream, union in core.unions.items():
             frontiers = []
-            for read in output.reads:
+            for read in union.ports:
                 reached = [
                     cores[p]
                     for p in core.spec.inputs[read]
@@ -333,6 +337,15 @@ class Recorder:
         core = self.run.stage.world.cores[name]
         mute = isinstance(core, Replica) and core.recovering
         return not mute and self.spoke_at.get((name, self._life(name)), 0.0) <= since
+
+    def _lacks_state(self, name: str) -> bool:
+        """D67: whether its disk was lost, and it reaches nobody who can give it the state of a fold."""
+        cores = self.run.stage.world.cores
+        core = cores.get(name)
+        if not isinstance(core, Replica) or all(union.fold is None or union.begun for union in core.unions.values()):
+            return False
+        reached = [cores[peer] for peer in core.spec.peers if (min(name, peer), max(name, peer)) in self.since]
+        return all(isinstance(peer, Replica) and peer.recovering for peer in reached)
 
     # How all stands
 
@@ -353,14 +366,15 @@ class Recorder:
                     times.setdefault(source, now)
                 else:
                     times.pop(source, None)
+        stateless = {name for name in self.run.stage.emptied if self._lacks_state(name)}
         mute = frozenset(
             name
             for name, core in cores.items()
-            if isinstance(core, Replica) and core.recovering and now < world.started[name] + MUTE
+            if isinstance(core, Replica) and core.recovering and (now < world.started[name] + MUTE or name in stateless)
         )
         living = {name: world.started[name] + (MUTE if world.started[name] > 0 else 0.0) for name in cores}
         for name, core in cores.items():
-            if isinstance(core, Replica) and not _held_up(core) and not _fails(core):
+            if isinstance(core, Replica) and not _held_up(core) and not _fails(core) and name not in stateless:
                 self.free.setdefault(name, now)
             else:
                 self.free.pop(name, None)
@@ -391,7 +405,8 @@ def _held_up(core: Replica) -> bool:
     """Whether it could make something stable if it had not promised to wait, or had room for it (D72)."""
     for union in core.unions.values():
         limit = min(core.versions.plan.limit, union.outlet.room)
-        if union.outlet.frontier >= limit and min(port.frontier for port in union.ports.values()) > limit:
+        read = union.read(union.outlet.frontier).values()
+        if union.outlet.frontier >= limit and min(port.frontier for port in read) > limit:
             return True
     return False
 
@@ -417,12 +432,12 @@ def _add(moment: Moment, name: str, core: object) -> None:
             starts[stream] = min(union.restarts_from, union.outlet.kept_from)
             moment.outlets[name, stream] = _outlet(union.outlet)
         for stream, port in core.ports.items():
-            using = [(output, union) for output, union in core.unions.items() if stream in union.spec.reads]
-            needed = min([_back(union.outlet.frontier, union.spec.reads[stream]) for _, union in using])
-            wanted = min([_back(starts[output], union.spec.reads[stream]) for output, union in using])
-            if not port.resuming:
+            using = [(output, union) for output, union in core.unions.items() if stream in union.ports]
+            if using and not port.resuming:
+                needed = min([_need(union, stream, union.outlet.frontier) for _, union in using])
+                wanted = min([_need(union, stream, starts[output]) for output, union in using])
                 lowest = min(port.stable, default=port.frontier)
-                window = max(union.spec.reads[stream] for _, union in using) - 1
+                window = max(u.outlet.frontier - _need(u, stream, u.outlet.frontier) for _, u in using)
                 held, guessed = _held(port, needed), len(port.tentative)
                 moment.ports[name, stream] = Port(
                     port.frontier, lowest, needed, wanted, port.producers, held, guessed, window
@@ -444,5 +459,8 @@ def _outlet(outlet: dpc.Outlet) -> Outlet:
     return Outlet(outlet.frontier, outlet.kept_from, len(outlet.kept), outlet.readers_expected)
 
 
-def _back(bucket: int, horizon: int) -> int:
-    return max(0, bucket - horizon + 1)
+def _need(union: SUnion, stream: str, bucket: int) -> int:
+    """The first bucket of an input that is read for this one and those behind it."""
+    if union.versions.readings:
+        return union.reads_from(stream, bucket)
+    return max(0, bucket - union.spec.reads[stream] + 1)

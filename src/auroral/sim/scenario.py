@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from auroral.dpc.layout import Layout, Topology
 from auroral.dpc.settings import Settings
 from auroral.dpc.sunion import OutputSpec
 from auroral.dpc.values import Content, Snapshot
-from auroral.dpc.versions import Decision
+from auroral.dpc.versions import Decision, Reading
 from auroral.sim.faults import CATALOG_HOST, RECONFIGURES, Fault
 from auroral.sim.standin import content, fingerprint
 
@@ -65,6 +65,9 @@ class Scenario:
     """What the client reads; the streams that no query reads, if left out."""
     nodes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The hosts of a query's replicas, which other queries may have replicas on; if left out, hosts of its own named after it."""
+    later: Mapping[str, tuple[Fragment, ...]] = field(default_factory=dict)
+    """Of queries, what they are changed to, one after the other; from then on, and of others, each version computes the same. They give
+    the same streams, and read what comes before them in `queries`."""
 
     @property
     def buckets(self) -> int:
@@ -94,6 +97,39 @@ class Scenario:
     @property
     def reconfigured(self) -> bool:
         return any(fault.verb in RECONFIGURES for fault in self.faults)
+
+    def versions(self, query: Fragment) -> tuple[Fragment, ...]:
+        return (query, *self.later.get(query.name, ()))
+
+    def version(self, query: Fragment, number: int) -> Fragment:
+        versions = self.versions(query)
+        return versions[min(number, len(versions) - 1)]
+
+    def ever_read(self, query: Fragment) -> tuple[str, ...]:
+        """By any version."""
+        return tuple(dict.fromkeys(name for version in self.versions(query) for name in version.inputs))
+
+    def readings(self, query: Fragment, known: int) -> dict[int, dict[str, Reading]]:
+        """Of so many versions, those that are to be told of."""
+        return {
+            number: {one.stream: Reading(one.reads, one.required) for one in version.outputs}
+            for number, version in enumerate(self.later.get(query.name, ()), 1)
+            if number <= known
+        }
+
+    @property
+    def specs(self) -> dict[str, OutputSpec]:
+        """By output: what it is computed from, by any of its versions, and what it cannot do without in one of them."""
+        found: dict[str, OutputSpec] = {}
+        for query in self.queries:
+            for version in self.versions(query):
+                for one in version.outputs:
+                    before = found.get(one.stream, one)
+                    names = dict.fromkeys((*before.reads, *one.reads))
+                    reads = {name: max(before.reads.get(name, 0), one.reads.get(name, 0)) for name in names}
+                    required = tuple(dict.fromkeys((*before.required, *one.required)))
+                    found[one.stream] = replace(before, reads=reads, required=required)
+        return found
 
     def query_of(self, stream: str) -> Fragment:
         return next(query for query in self.queries if stream in query.streams)
@@ -133,14 +169,26 @@ class Scenario:
         return self.replica_names(self.query_of(stream))
 
     def readers(self, stream: str) -> tuple[str, ...]:
-        found = [name for query in self.queries if stream in query.inputs for name in self.replica_names(query)]
+        found = [name for q in self.queries if stream in self.ever_read(q) for name in self.replica_names(q)]
         return (*found, *([CLIENT] if stream in self.outputs else []))
 
     def computed_from(self, stream: str) -> tuple[str, ...]:
         """The sources of a stream."""
         if stream in self.sources:
             return (stream,)
-        read = next(output.reads for output in self.query_of(stream).outputs if output.stream == stream)
+        return self._sources_of(self.specs[stream].reads)
+
+    def always_computed_from(self, stream: str) -> set[str]:
+        """The sources of all of its versions."""
+        if stream in self.sources:
+            return {stream}
+        given = [one for version in self.versions(self.query_of(stream)) for one in version.outputs]
+        each = [
+            {s for name in one.reads for s in self.always_computed_from(name)} for one in given if one.stream == stream
+        ]
+        return set.intersection(*each)
+
+    def _sources_of(self, read: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted({source for name in read for source in self.computed_from(name)}))
 
     @property
@@ -162,12 +210,13 @@ class Scenario:
         """Every stream, without failures and without the protocol, by these versions of the queries."""
         streams = {s: [self.row_content(s, bucket) for bucket in range(self.buckets)] for s in self.sources}
         for query in self.queries:
-            view = {name: dict(enumerate(streams[name])) for name in query.inputs}
+            view = {name: dict(enumerate(streams[name])) for name in self.ever_read(query)}
             starts = (versions or {}).get(query.name, Decision()).starts
             cuts = [min(start, self.buckets) for start in (*starts, self.buckets)]
             states: dict[str, Snapshot] = {}
             for version, (begin, end) in enumerate(pairwise(cuts)):
-                made = query.evaluate(Evaluate(0, query.streams, begin, end, view, False, version, states))
+                asked = Evaluate(0, query.streams, begin, end, view, False, version, states)
+                made = self.version(query, version).evaluate(asked)
                 states = {stream: Snapshot(end, state) for stream, state in made.states.items()}
                 for stream, contents in made.contents.items():
                     streams.setdefault(stream, []).extend(contents)

@@ -8,7 +8,19 @@ from functools import partial
 
 from auroral.dpc.client import Client
 from auroral.dpc.coverage import Level
-from auroral.dpc.events import Effect, Evaluate, Evaluated, GiveUp, Keep, KeepLayout, Logged, MoveTo, Pause, Propose
+from auroral.dpc.events import (
+    Effect,
+    Evaluate,
+    Evaluated,
+    GiveUp,
+    Keep,
+    KeepLayout,
+    Learned,
+    Logged,
+    MoveTo,
+    Pause,
+    Propose,
+)
 from auroral.dpc.keeping import must_have_room
 from auroral.dpc.layout import Layout, Wiring, moved
 from auroral.dpc.reconfiguration import Reconfiguration
@@ -43,8 +55,12 @@ class Stage:
     """That the catalog was asked for."""
     changes: list[str] = field(default_factory=list)
     """Of queries: that the catalog was asked for."""
+    proposed: dict[str, int] = field(default_factory=dict)
+    """By query, the highest version that anybody asked for."""
     down: set[str] = field(default_factory=set)
     """Hosts."""
+    emptied: set[str] = field(default_factory=set)
+    """Replicas whose disks were once lost."""
     lineage: Lineage = field(init=False)
     seen: Callable[[Fault], None] | None = None
     """Called after each fault."""
@@ -54,11 +70,13 @@ class Stage:
     def __post_init__(self) -> None:
         scenario = self.scenario
         # Windows of several queries add up.
-        must_have_room({one.stream: one for query in scenario.queries for one in query.outputs}, scenario.settings)
+        must_have_room(scenario.specs, scenario.settings)
         self.queries = {name: query for query in scenario.queries for name in scenario.replica_names(query)}
         self.layout = scenario.layout
         self.lineage = Lineage({stream: scenario.computed_from(stream) for stream in scenario.streams})
-        self.world = World(scenario.seed, self.evaluate, self._job_seconds, scenario.failing_jobs, scenario.clocks)
+        self.world = World(
+            scenario.seed, self.evaluate, self._job_seconds, scenario.failing_jobs, dict(scenario.clocks)
+        )
         self.world.others += [self._pause, self._place]
         for source in scenario.sources:
             self.unsaid[source] = []
@@ -81,6 +99,11 @@ class Stage:
                 raise WrongSchedule(f"{fault}: {fault.places[0]} is no source; there are {', '.join(scenario.sources)}")
             if fault.verb == "move":
                 self._check_move(fault)
+            if fault.verb == "destroy" and (wrong := set(fault.places) - set(map(host, self.queries))):
+                raise WrongSchedule(
+                    f"{fault}: there is no replica on {min(wrong)}; next: crash it: the log of a source, and what clients and the "
+                    "catalog wrote down, is what everything is recovered from"
+                )
             if fault.verb in OF_QUERIES and fault.places[0] not in (
                 names := [query.name for query in scenario.queries]
             ):
@@ -94,9 +117,11 @@ class Stage:
             self.world.at(fault.at, partial(self.happen, fault))
 
     def evaluate(self, name: str, job: Evaluate) -> Evaluated:
-        result, core = self.queries[name].evaluate(job), self.world.cores[name]
+        query, core = self.queries[name], self.world.cores[name]
         assert isinstance(core, Replica)
-        self.lineage.evaluated(core.spec.outputs, core.ports, job, result)
+        version = self.scenario.version(query, job.version)
+        result = version.evaluate(job)
+        self.lineage.evaluated({one.stream: one for one in version.outputs}, core.ports, job, result)
         return result
 
     def _job_seconds(self, job: Evaluate) -> float:
@@ -117,9 +142,10 @@ class Stage:
     def _replica(self, name: str, recovering: bool = False) -> Replica:
         scenario, query, wiring = self.scenario, self.queries[name], self._wiring(name)
         outputs = {output.stream: replace(output, readers=wiring.readers[output.stream]) for output in query.outputs}
-        sources = {stream: scenario.computed_from(stream) for stream in query.inputs}
+        sources = {stream: scenario.computed_from(stream) for stream in scenario.ever_read(query)}
         durable = query.name in scenario.durable
-        spec = ReplicaSpec(name, wiring.inputs, sources, outputs, wiring.peers, durable)
+        readings = scenario.readings(query, self.proposed.get(query.name, 0))
+        spec = ReplicaSpec(name, wiring.inputs, sources, outputs, wiring.peers, durable, readings)
         return Replica(spec, scenario.settings, recovering)
 
     def _client(self) -> Client:
@@ -181,9 +207,18 @@ class Stage:
                 self.world.tell(CATALOG, wanted)
 
     def _change(self, query: str) -> None:
-        if CATALOG in self.world.cores:
-            self.changes.append(query)
-            self.world.tell(CATALOG, Propose(query))
+        if CATALOG not in self.world.cores:
+            return
+        self.changes.append(query)
+        layout, first = self.layout, next(one for one in self.scenario.queries if one.name == query)
+        waiting = sum(one.query == query and not one.comes for one in layout.wanted)
+        number = len(layout.decision(query).starts) + (layout.changing == query) + waiting
+        self.proposed[query] = max(number, self.proposed.get(query, 0))
+        if (reading := self.scenario.readings(first, number).get(number)) is not None:
+            for name in layout.running(query):
+                self.world.tell(name, Learned(number, reading))
+        new = tuple(name for name in self.scenario.version(first, number).inputs if name not in first.inputs)
+        self.world.tell(CATALOG, Propose(query, new))
 
     def _abandon(self, query: str) -> None:
         if CATALOG in self.world.cores:
@@ -252,10 +287,15 @@ class Stage:
                 network.slow.discard(frozenset(places))
             case "reset":
                 network.reset(*places)
-            case "crash" | "unplug":
+            case "crash" | "destroy" | "unplug":
                 for place in places:
                     self.down.add(place)
-                    self.world.crash(place, told=fault.verb == "crash")
+                    self.world.crash(place, told=fault.verb != "unplug")
+                    if fault.verb == "destroy":
+                        self._empty(place)
+            case "forward" | "back":
+                step = float(places[1]) * (1 if fault.verb == "forward" else -1)
+                self.world.clocks[places[0]] = self.world.clocks.get(places[0], 0.0) + step
             case "move":
                 self._move(*places)
             case "change":
@@ -274,6 +314,12 @@ class Stage:
                 self._say_what_was_missed(places[0])
         if self.seen is not None:
             self.seen(fault)
+
+    def _empty(self, where: str) -> None:
+        for name in self.queries:
+            if host(name) == where:
+                self.emptied.add(name)
+                self.world.disks.lose(name)
 
     def _restart(self, where: str) -> None:
         cores = self.world.cores

@@ -6,7 +6,7 @@ import heapq
 import math
 import random
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Protocol
@@ -62,8 +62,8 @@ class World:
     job_seconds: Callable[[Evaluate], float]
     failing_jobs: float = 0.0
     """The share of jobs that come to nothing."""
-    clocks: Mapping[str, float] = field(default_factory=dict)
-    """By host: by how much its clock is ahead."""
+    clocks: dict[str, float] = field(default_factory=dict)
+    """By host: by how much its clock is ahead. A core goes by it as it was when the core was started: no clock of a process jumps."""
     now: float = 0.0
     cores: dict[str, Core] = field(default_factory=dict)
     hosts: dict[str, str] = field(default_factory=dict)

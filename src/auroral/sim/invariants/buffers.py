@@ -68,7 +68,7 @@ def _hoarded(before: Moment, moment: Moment) -> Iterator[str]:
         if was is None or was.readers != outlet.readers or not outlet.kept or len(known) < len(needs):
             continue
         # What it has only just computed itself, for readers that have it from another replica, goes with the next heartbeat.
-        needed = min(was.frontier, *known)
+        needed = min([was.frontier, *known])
         if outlet.kept_from < needed:
             yield (
                 f"{name}: {stream} is kept from {outlet.kept_from} on at {moment.at:.2f} s; nobody needs anything "

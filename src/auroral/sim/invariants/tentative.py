@@ -47,14 +47,15 @@ def no_guesses_unless_so_set(run: Run) -> Judging:
 @AsItGoes
 def coverage_is_right(run: Run) -> Judging:
     """DESIGN's coverage: what it says is missing or partial is what is, bucket by bucket; and it speaks of every source."""
-    given = News(run.given)
+    given, scenario = News(run.given), run.scenario
+    sources = {stream: scenario.always_computed_from(stream) for stream in scenario.streams}
     while True:
         for one in given:
-            yield from _wrongly_covered(run, one)
+            yield from _wrongly_covered(one, sources[one.stream])
         yield None
 
 
-def _wrongly_covered(run: Run, one: Given) -> Iterator[str]:
+def _wrongly_covered(one: Given, sources: set[str]) -> Iterator[str]:
     if one.gaps is None:
         return
     said = {place: level for place, level in _said(one.coverage) if level is not Level.COMPLETE}
@@ -64,7 +65,7 @@ def _wrongly_covered(run: Run, one: Given) -> Iterator[str]:
             f"{one.core}: bucket {one.bucket} of {one.stream}, tentative at {one.at:.2f} s, is said to be of something else "
             f"than it is: {differ[0][0]}, bucket {differ[0][1]}"
         )
-    unsaid = set(run.scenario.computed_from(one.stream)) - set(one.coverage.spans)
+    unsaid = sources - set(one.coverage.spans)
     if unsaid:
         yield f"{one.core}: bucket {one.bucket} of {one.stream} does not say what it has of {', '.join(unsaid)}"
 
