@@ -43,6 +43,8 @@ class SourceProcess(Process):
         ahead = AHEAD if self.intake.live else None
         self.source = await asyncio.to_thread(Source, given, bucket, folder, None, ahead)
         self.doing |= {"pause": self._pause, "resume": self._resume, "why": self._why}
+        if self.intake.way is Way.STDIN:
+            self.doing |= {"end": self._end}
         self.opened.callback(self.source.close)
         # What is said of the end comes after all else has ended.
         self.opened.push_async_callback(self.host.stop)
@@ -57,7 +59,8 @@ class SourceProcess(Process):
     def _listening(self) -> LineInput | HttpInput:
         if self.intake.way is Way.HTTP:
             return HttpInput(self.source, self.intake.endpoint, wall_clock, self._wake)
-        form = self.intake.format or Format.JSON
+        # Of standard input it is seen when it comes.
+        form = None if self.intake.way is Way.STDIN else self.intake.format or Format.JSON
         return LineInput(self.source, self.intake.endpoint, wall_clock, self._wake, form, self._cut_off)
 
     def _feed(self) -> Feed:
@@ -142,6 +145,11 @@ class SourceProcess(Process):
         if self.proxy is None:
             raise AuroralError(f"source {self.name!r} has not begun")
         return self.proxy
+
+    async def _end(self, asked: Mapping[str, Any]) -> None:
+        """Whoever hands on standard input has come to its end."""
+        await asyncio.to_thread(self.source.end)
+        self._woken.set()
 
     async def _pause(self, asked: Mapping[str, Any]) -> None:
         self._begun().silent = True
