@@ -8,6 +8,7 @@
 | `FOLDER/` | from files that appear in a folder |
 | `PATH`, `PATH@SPEED` | from what was recorded: a file, or with a speed a folder of Parquet files |
 | `-` | from the standard input of `auroral up`, which hands them on to `stdin:HOST:PORT` |
+| `program` | from a program that has the source in it (`auroral.source`) |
 
 Where HOST:PORT is left out, a free port of this machine is meant.
 """
@@ -32,6 +33,7 @@ class Way(StrEnum):
     FOLDER = "folder"
     RECORDED = "recorded"
     STDIN = "stdin"
+    PROGRAM = "program"
 
 
 class Format(StrEnum):
@@ -41,7 +43,7 @@ class Format(StrEnum):
 
 ALLOWED = (
     "    allowed: tcp:HOST:PORT or tcp+csv:HOST:PORT for lines, http:HOST:PORT, tail:FILE or tail+csv:FILE for a file that grows, "
-    "FOLDER/ for files that appear, PATH or PATH@SPEED for what was recorded, - for standard input"
+    "FOLDER/ for files that appear, PATH or PATH@SPEED for what was recorded, - for standard input, program for one that calls auroral.source"
 )
 _PREFIX = re.compile(r"([a-z]+)(?:\+([a-z]+))?:(.*)", re.DOTALL)
 _WITH_PORT = re.compile(r".*:[0-9]+")
@@ -88,6 +90,8 @@ class Intake:
                 return f"files that appear in {self.where}"
             case Way.RECORDED:
                 return f"what was recorded in {self.where}"
+            case Way.PROGRAM:
+                return "what a program gives that calls auroral.source"
             case Way.STDIN:
                 return f"standard input of `auroral up`, by way of {self.where}"
 
@@ -103,12 +107,16 @@ class Intake:
                 return self.where
             case Way.RECORDED:
                 return self.where if self.speed is None else f"{self.where}@{self.speed!r}x"
+            case Way.PROGRAM:
+                return str(Way.PROGRAM)
             case Way.STDIN:
                 return f"stdin:{self.where}"
 
 
 def parse_intake(stream: str, text: str) -> Intake:
     """What `text` means for this input; a path is taken from the working folder."""
+    if text == Way.PROGRAM:
+        return Intake(Way.PROGRAM, "")
     found = _PREFIX.fullmatch(text)
     if found is None or os.path.exists(text):
         return _files(stream, text)

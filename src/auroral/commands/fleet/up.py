@@ -53,7 +53,7 @@ def configure(parser: ArgumentParser) -> None:
         default=[],
         metavar="STREAM=HOW",
         help="how rows come in: tcp:HOST:PORT or tcp+csv:HOST:PORT, http:HOST:PORT, tail:FILE, FOLDER/, what was recorded, PATH or "
-        "PATH@SPEED, or - for standard input (then this command goes on until that ends); left out, lines of JSON at a free port",
+        "PATH@SPEED, - for standard input (then this command goes on until that ends), or program (auroral.source); left out, lines of JSON at a free port",
     )
     parser.add_argument(
         "--output",

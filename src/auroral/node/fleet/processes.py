@@ -83,7 +83,9 @@ class Fleet:
 
         Of this folder: what runs elsewhere was packed when that bucket was chosen (`packing`).
         """
-        missing = [name for name in self.deployed.here if not self.lives(name)]
+        missing = [
+            name for name in self.deployed.here if not self.lives(name) and name not in self.deployed.in_programs
+        ]
         if SPARK in missing:
             # They are attached to a Spark that is gone.
             for name in [name for name in self.deployed.sharing if self.lives(name)]:
@@ -97,7 +99,9 @@ class Fleet:
             origin, now = deployed.agreed.origin, time.time_ns() // 1000 // deployed.checked.diagram.bucket
             deployed = deployed.begin(now + 1 if origin is None else origin)
         for name in deployed.here:
-            ask(self.file(name), "begin", timeout=READY_WITHIN)
+            # A program comes when it likes.
+            if name not in deployed.in_programs or self.lives(name):
+                ask(self.file(name), "begin", timeout=READY_WITHIN)
         return Fleet(deployed)
 
     def start(self, names: Iterable[str]) -> None:
@@ -154,6 +158,9 @@ class Fleet:
     def end(self, name: str) -> None:
         """By SIGTERM; by SIGKILL where that takes too long, and where it stands still."""
         pid = self.pid(name)
+        if name in self.deployed.in_programs:
+            self._leave(name)
+            return
         os.kill(pid, signal.SIGTERM)
         os.kill(pid, signal.SIGCONT)
         until = time.monotonic() + END_WITHIN
@@ -166,9 +173,25 @@ class Fleet:
         _reap(pid)
         self.file(name).unlink(missing_ok=True)
 
+    def _leave(self, name: str) -> None:
+        """The source that is in a program; the program goes on."""
+        self.ask(name, "leave")
+        until = time.monotonic() + END_WITHIN
+        while self.lives(name):
+            if time.monotonic() > until:
+                raise NoAnswer(
+                    f"the source {name}, in process {self.pid(name)}, does not end\n    next: end that program"
+                )
+            time.sleep(_LOOK_EVERY)
+
     def kill(self, name: str) -> None:
         """As a crash would."""
         pid = self.pid(name)
+        if name in self.deployed.in_programs:
+            raise DeploymentError(
+                f"the source {name} is in a program of yours, process {pid}\n    allowed: processes that auroral up started\n"
+                f"    next: end that program, as by kill -9 {pid}; or auroral pause {name}"
+            )
         os.kill(pid, signal.SIGKILL)
         while alive(pid):
             _reap(pid)

@@ -58,10 +58,10 @@ class SourceProcess(Process):
 
     def _listening(self) -> LineInput | HttpInput:
         if self.intake.way is Way.HTTP:
-            return HttpInput(self.source, self.intake.endpoint, wall_clock, self._wake)
+            return HttpInput(self.source, self.intake.endpoint, wall_clock, self.wake)
         # Of standard input it is seen when it comes.
         form = None if self.intake.way is Way.STDIN else self.intake.format or Format.JSON
-        return LineInput(self.source, self.intake.endpoint, wall_clock, self._wake, form, self._cut_off)
+        return LineInput(self.source, self.intake.endpoint, wall_clock, self.wake, form, self._cut_off)
 
     def _feed(self) -> Feed:
         """What brings rows by itself, from where the log ends."""
@@ -93,20 +93,24 @@ class SourceProcess(Process):
         self.host.start(self.core, assembly.source(self.name, deployed.layout), started, self.proxy)
         if self.listening is not None:
             self.listening.start()
-        else:
+        elif self.intake.way is not Way.PROGRAM:
             Feeding(
                 self._feed,
                 self._stop,
-                self._wake,
+                self.wake,
                 lambda error: self._soon(lambda: self._input_failed(error)),
                 lambda error: self._soon(lambda: self._failed(self.name, error)),
             ).start()
         self.in_the_background(self._tick(self.proxy, bucket / 1e6 / _TICKS))
         self.opened.callback(self._stop.set)
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
         """From any thread: rows were taken."""
         self._soon(self._woken.set)
+
+    def ask_to_end(self) -> None:
+        """From any thread."""
+        self._soon(self.ended.set)
 
     def _soon(self, do: Callable[[], None]) -> None:
         with suppress(RuntimeError):
