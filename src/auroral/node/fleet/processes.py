@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,10 @@ from auroral.edge.durable import claim
 from auroral.engine.shared import attached
 from auroral.model.deployment import LOCAL_HOST
 from auroral.node.evaluator import Session
+from auroral.node.fleet.clock import Clock
 from auroral.node.fleet.control import NoAnswer, alive, ask, known
 from auroral.node.fleet.deployed import SPARK, Deployed, DeploymentError, gateway
+from auroral.node.fleet.eventlog import EventLog
 
 READY_WITHIN = 180.0
 """Seconds, on a machine that has much else to do."""
@@ -197,6 +199,9 @@ class Fleet:
             _reap(pid)
             time.sleep(_LOOK_EVERY / 10)
         _reap(pid)
+        # It could not say so itself.
+        with closing(EventLog(self.deployed.folder / "events" / f"{name}.jsonl", name, Clock())) as events:
+            events.note("killed")
 
     # Questions
 
