@@ -164,7 +164,7 @@ def right_in_the_end(fleet: Fleet, spark: Any, senders: Senders, *, in_time: boo
     found = client(fleet)["streams"]["sums"]
     assert found.get("missed", 0) == 0
     if in_time:
-        assert found["delay_new"] < fleet.deployed.settings.bound, found
+        assert found["delay_new"] < fleet.deployed.settings.bound, (found, senders.watch.latest())
     pids = [fleet.pid(name) for name in fleet.deployed.processes]
     senders.watch.close()
     fleet.down(lambda _: None)

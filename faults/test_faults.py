@@ -259,7 +259,7 @@ def test_a_failure_of_a_minute_near_capacity(tmp_path: Path, spark: Any) -> None
 
 
 def near_capacity(fleet: Fleet, senders: Senders) -> None:
-    """Sends as much as was just kept up with, on this machine with all else that it does: half as much again is too much."""
+    """Sends two thirds of what was just kept up with, on this machine with all else that it does: half as much again as that was too much."""
     while True:
         held, senders.rows = senders.rows, senders.rows * 3 // 2
         before, begun = sum(senders.sent.values()), time.monotonic()
@@ -270,7 +270,7 @@ def near_capacity(fleet: Fleet, senders: Senders) -> None:
             f"{rate:.0f} rows a second, of {senders.rows * len(SITES) / EVERY:.0f}: {behind} buckets behind\n"
         )
         if behind > 3 or rate < 0.7 * senders.rows * len(SITES) / EVERY:
-            senders.rows = held
+            senders.rows = held * 2 // 3
             until("it has caught up", lambda: closed(fleet) - frontier(fleet) <= 2)
             return
 

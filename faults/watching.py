@@ -42,6 +42,23 @@ class Watch:
         self._stop.set()
         self._thread.join(30)
 
+    def latest(self) -> list[str]:
+        """The new answers that came last after their bucket, for who wonders when that was."""
+        settings, first, newest = self.fleet.deployed.settings, self.fleet.deployed.first, -1
+        found: list[tuple[float, str]] = []
+        for one in self.delivered:
+            if one.bucket > newest:
+                # Those that were passed over came with it.
+                late = one.at - (first + newest + 2) * settings.bucket
+                found.append(
+                    (
+                        late,
+                        f"bucket {one.bucket} ({one.kind}) {late:.1f} s after the end of bucket {newest + 1}, at {one.at:.1f}",
+                    )
+                )
+                newest = one.bucket
+        return [words for _, words in sorted(found, reverse=True)[:5]]
+
     def must_be_bounded(self) -> None:
         """Memory."""
         assert self.memory, "nothing was measured"
