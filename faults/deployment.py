@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import socket
+import sqlite3
 import subprocess
 import threading
 import time
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from faults.watching import Watch
 
 import auroral
 from auroral.model.builder import DiagramBuilder
@@ -22,6 +26,8 @@ from auroral.model.deployment import endpoint
 from auroral.node.fleet.control import NoAnswer, alive
 from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet, free_ports
+from auroral.node.outputlog import OutputLog
+from auroral.node.runfolder import RunFolder
 from auroral.node.verify import verify_folder
 
 SITES = ("east", "west", "north")
@@ -50,15 +56,17 @@ def watched(stamped: bool = False) -> DiagramBuilder:
 class Senders:
     """Rows to all sites. One whose source is away goes on with the first row that was not logged when it is back."""
 
-    def __init__(self, fleet: Fleet, clocks: Mapping[str, float] | None = None):
-        """`clocks`: by how many seconds each site's clock is ahead, where rows carry its time."""
-        self.fleet, self.clocks, self.stop = fleet, clocks, threading.Event()
+    def __init__(self, fleet: Fleet, clocks: Mapping[str, float] | None = None, rows: int = ROWS):
+        """`clocks`: by how many seconds each site's clock is ahead, where rows carry its time; `rows` are sent at a time."""
+        self.fleet, self.clocks, self.rows, self.stop = fleet, clocks, rows, threading.Event()
+        self.watch = Watch(fleet)
         self.sent = dict.fromkeys(SITES, 0)
         self._threads = [threading.Thread(target=self._send, args=(name,), daemon=True) for name in SITES]
         for thread in self._threads:
             thread.start()
 
     def close(self) -> None:
+        """Of the watch, who judges what it saw does so."""
         self.stop.set()
         for thread in self._threads:
             thread.join(10)
@@ -78,13 +86,13 @@ class Senders:
     def _rows(self, name: str, connection: socket.socket, answers: Any) -> None:
         logged = self.sent[name] = int(json.loads(answers.readline())["rows"])
         while not self.stop.wait(EVERY):
-            numbers = [random.Random(f"{name} {logged + i}").randrange(10) for i in range(ROWS)]
+            numbers = [zlib.crc32(f"{name} {logged + i}".encode()) % 10 for i in range(self.rows)]
             rows: list[dict[str, Any]] = [{"host": f"h{n % 4}", "n": n} for n in numbers]
             if self.clocks is not None:
                 shows = datetime.fromtimestamp(time.time() + self.clocks[name], UTC).isoformat()
                 rows = [{"ts": shows, **row} for row in rows]
             connection.sendall(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
-            wanted = logged + ROWS
+            wanted = logged + self.rows
             while logged < wanted:
                 logged = int(json.loads(answers.readline())["rows"])
             self.sent[name] = logged
@@ -103,8 +111,10 @@ def placed(ports: Iterable[int]) -> str:
 
 @contextmanager
 def deployed(folder: Path, stamped: bool = False, **how: Any) -> Iterator[Fleet]:
-    """`how` besides, as `prepare` takes it."""
-    fleet = Fleet(prepare(folder, watched(stamped).check(), placed(free_ports(4)), spark=SPARK_OF_NODES, **how))
+    """`how` besides, as `prepare` takes it. What comes out is written to a table and to files as well."""
+    sinks = [("sums", f"sqlite:{folder.with_suffix('.db')}#sums"), ("sums", str(folder.with_suffix(".jsonl")))]
+    asked = placed(free_ports(4))
+    fleet = Fleet(prepare(folder, watched(stamped).check(), asked, spark=SPARK_OF_NODES, outputs=sinks, **how))
     try:
         yield fleet.up(lambda _: None)
     finally:
@@ -139,8 +149,11 @@ def closed_of(fleet: Fleet, site: str) -> int:
     return int((fleet.status()[site] or {})["closed"])
 
 
-def right_in_the_end(fleet: Fleet, spark: Any, senders: Senders) -> None:
-    """All is healed: everything becomes stable, nothing stays tentative, nothing is lost or doubled, nobody is left behind."""
+def right_in_the_end(fleet: Fleet, spark: Any, senders: Senders, *, in_time: bool = False) -> None:
+    """All is healed: everything becomes stable, nothing stays tentative, nothing is lost or doubled, memory was bounded, nobody is left behind.
+
+    `in_time`: there was a way for answers all the time, and the client was never away, so that all of them came within X.
+    """
     heal(fleet)
     fleet.up(lambda _: None)
     begun = closed(fleet)
@@ -150,13 +163,40 @@ def right_in_the_end(fleet: Fleet, spark: Any, senders: Senders) -> None:
     until("all that was closed is stable", lambda: frontier(fleet) >= last)
     found = client(fleet)["streams"]["sums"]
     assert found.get("missed", 0) == 0
+    if in_time:
+        assert found["delay_new"] < fleet.deployed.settings.bound, (found, senders.watch.latest())
     pids = [fleet.pid(name) for name in fleet.deployed.processes]
+    senders.watch.close()
     fleet.down(lambda _: None)
     assert not any(map(alive, pids)), "a process was left behind"
+    senders.watch.must_be_gone()
+    senders.watch.must_be_bounded()
     report = verify_folder(spark, fleet.deployed.folder)
     assert report.ok, report.text
+    sinks_are_right(fleet)
     for name, sent in senders.sent.items():
         assert f"input {name}: rows logged, in unbroken order: {sent}\n" in report.text, (name, sent, report.text)
+
+
+def output_of(fleet: Fleet) -> list[tuple[Any, ...]]:
+    """What is stable: the stime of each row, and its values."""
+    folder = RunFolder.look(fleet.deployed.folder).output("sums")
+    log = OutputLog.look(folder, fleet.deployed.checked.streams["sums"].schema)
+    rows = log.read()
+    return sorted(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+
+
+def sinks_are_right(fleet: Fleet) -> None:
+    """The table and the files have what was given out stable, each row once."""
+    names = fleet.deployed.checked.streams["sums"].schema.names
+    expected = Counter(row[1:] for row in output_of(fleet))
+    folder = fleet.deployed.folder
+    with closing(sqlite3.connect(folder.with_suffix(".db"))) as database:
+        found = database.execute(f"SELECT _tentative, {', '.join(names)} FROM sums").fetchall()
+    # What was tentative when it ended was not to become stable any more.
+    assert Counter(row[1:] for row in found if not row[0]) == expected
+    lines = folder.with_suffix(".jsonl").read_text().splitlines()
+    assert Counter(tuple(json.loads(line)[name] for name in names) for line in lines) == expected
 
 
 def heal(fleet: Fleet) -> None:

@@ -1,4 +1,4 @@
-"""Schedules of the simulator, carried out on real processes; and the changes of state that replicas go through in either."""
+"""Schedules of the simulator, carried out on real processes."""
 
 from __future__ import annotations
 
@@ -13,21 +13,14 @@ from random import Random
 
 from faults.deployment import SITES
 
-from auroral.dpc.events import Effect, Event
-from auroral.dpc.replica import Replica
-from auroral.dpc.transitions import UNBORN, Transitions
 from auroral.node.fleet.control import NoAnswer
-from auroral.node.fleet.eventlog import events_in
 from auroral.node.fleet.processes import Fleet
 from auroral.sim.diagrams import Trial
 from auroral.sim.faults import VERBS, Fault
 from auroral.sim.network import SLOWER
 from auroral.sim.randomly import QUIET, random_faults
-from auroral.sim.scenario import CLIENT_HOST, Scenario
-from auroral.sim.stage import Stage
+from auroral.sim.scenario import CLIENT_HOST
 
-Changes = set[tuple[str, str]]
-"""Of all outputs: from which state to which. Not by what event: a state is noted with whatever event comes next."""
 REAL = ("cut", "isolate", "slow", "crash", "unplug", "silence")
 """What can be done to processes from outside, each with its end. Moves and changes have tests of their own."""
 
@@ -37,30 +30,6 @@ def drawn(trial: Trial, seed: int, seconds: float) -> tuple[Fault, ...]:
     ends = {VERBS[verb].end for verb in REAL}
     faults = random_faults(Random(seed), replace(trial.calm, seconds=seconds + QUIET))
     return tuple(fault for fault in faults if fault.verb in REAL or fault.verb in ends)
-
-
-# Simulated
-
-
-def simulated(scenario: Scenario) -> Changes:
-    stage, seen, found = Stage(scenario), Transitions(), Changes()
-
-    def look(now: float, name: str, event: Event, effects: list[Effect]) -> None:
-        core = stage.world.cores.get(name)
-        if isinstance(core, Replica):
-            found.update((one.before, one.after) for one in seen.of(name, core, event) if one.before != UNBORN)
-
-    stage.world.observers.append(look)
-    stage.world.run(scenario.seconds)
-    return found
-
-
-# Real
-
-
-def real(fleet: Fleet) -> Changes:
-    told = [event for event in events_in(fleet.deployed.folder) if event["event"] == "state"]
-    return {(event["was"], event["state"]) for event in told if event["was"] != UNBORN}
 
 
 @dataclass(slots=True)
@@ -73,12 +42,16 @@ class Happening:
     slow: set[frozenset[str]] = field(default_factory=set)
     stopped: set[str] = field(default_factory=set)
     starting: list[threading.Thread] = field(default_factory=list)
+    happened: list[Fault] = field(default_factory=list)
+    """By the clock: what was to happen takes time, above all to start a process."""
 
     def carry_out(self, faults: Sequence[Fault], told: Callable[[str], None]) -> None:
         begun = time.monotonic()
         for fault in faults:
             time.sleep(max(0.0, begun + fault.at - time.monotonic()))
             told(f"{time.monotonic() - begun:.1f} s: {fault}")
+            if fault.verb != "restart":
+                self.happened.append(replace(fault, at=time.time()))
             self._happen(fault, ["client" if place == CLIENT_HOST else place for place in fault.places])
         for thread in self.starting:
             thread.join()
@@ -109,7 +82,7 @@ class Happening:
                     if place in self.stopped:
                         self.fleet.kill(place)
                         self.stopped.discard(place)
-                self.starting.append(threading.Thread(target=self._start, args=(places,)))
+                self.starting.append(threading.Thread(target=self._start, args=(fault, places)))
                 self.starting[-1].start()
             case "silence" | "resume":
                 self._ask(places[0], {"silence": "pause", "resume": "resume"}[fault.verb])
@@ -126,8 +99,9 @@ class Happening:
                     yield one, other
                     yield other, one
 
-    def _start(self, places: list[str]) -> None:
+    def _start(self, fault: Fault, places: list[str]) -> None:
         self.fleet.start(places)
+        self.happened.append(replace(fault, at=time.time()))
         self._tell(set(places))
 
     def _tell(self, places: set[str]) -> None:

@@ -26,6 +26,7 @@ from auroral.model.diagram import Diagram
 from auroral.node.committing import check_new
 from auroral.node.evaluator import EngineEvaluator, Evaluator
 from auroral.node.feeds import PUSHED, Given, check_input, described, make_feed, refuse_unknown
+from auroral.node.fleet.embedded import EmbeddedSource, SourceEnded
 from auroral.node.handle import App, AppError
 from auroral.node.jobwatch import JobWatch
 from auroral.node.pruning import Pruned, prune_folder
@@ -38,7 +39,7 @@ from auroral.node.whole import Batch, run_whole
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["App", "AppError", "Batch", "Pruned", "Report", "batch", "prune", "run", "verify"]
+__all__ = ["App", "AppError", "Batch", "Pruned", "Report", "SourceEnded", "batch", "prune", "run", "source", "verify"]
 
 Inputs = Mapping[str, Given]
 Outputs = Mapping[str, str | os.PathLike[str]]
@@ -173,3 +174,12 @@ def _give_up(claimed: RunFolder) -> None:
     claimed.close()
     if not claimed.resumed:
         shutil.rmtree(claimed.path, ignore_errors=True)
+
+
+def source(folder: str | os.PathLike[str], stream: str) -> EmbeddedSource:
+    """The source of an input of the deployment in `folder`, within this program: of one that was begun with `--input STREAM=program`.
+
+    with auroral.source("live", "orders") as orders:
+        orders.push([{"sku": "a", "amount": 2.5}])
+    """
+    return EmbeddedSource(folder, stream)

@@ -102,6 +102,8 @@ def main(folder: Path, how: str) -> None:
 
     if intake.way is Way.TCP:
         LineInput(source, intake.endpoint, clock, lambda: None, intake.format or Format.JSON).start()
+    elif intake.way is Way.STDIN:
+        LineInput(source, intake.endpoint, clock, lambda: None, None).start()
     elif intake.way is Way.HTTP:
         HttpInput(source, intake.endpoint, clock, lambda: None).start()
     elif intake.way is Way.FOLDER:

@@ -6,6 +6,8 @@ import http.client
 import json
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -32,7 +34,7 @@ from auroral.node.verify import verify_folder
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 PATIENT = 120.0
 """Seconds that anything is waited for, on a machine that has other things to do."""
-WAYS = ("lines", "commas", "posted", "files", "grows")
+WAYS = ("lines", "commas", "posted", "files", "grows", "piped")
 
 
 def watch() -> DiagramBuilder:
@@ -51,6 +53,7 @@ def running(tmp_path: Path) -> Iterator[Fleet]:
         "posted": "http:",
         "files": f"{tmp_path / 'come'}/",
         "grows": f"tail:{tmp_path / 'rows.jsonl'}",
+        "piped": "-",
     }
     fleet = Fleet(prepare(tmp_path / "live", watch().check(), replicas=1, inputs=how))
     try:
@@ -149,6 +152,29 @@ class Sending:
             with (self.folder / "rows.jsonl").open("a") as file:
                 file.write(json.dumps({"at": now(), "n": self.sent["grows"]}) + "\n")
             self.sent["grows"] += 1
+
+    def _piped(self) -> None:
+        """Through `auroral up`, which goes on where it was when the source was killed, and says at the end how many there were."""
+        command = [
+            sys.executable,
+            "-m",
+            "auroral",
+            "up",
+            "--folder",
+            str(self.fleet.deployed.folder),
+            "--input",
+            "piped=-",
+        ]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as handing:
+            assert handing.stdin is not None and handing.stderr is not None
+            while not self.stop.wait(0.05):
+                handing.stdin.write(json.dumps({"at": now(), "n": self.sent["piped"]}).encode() + b"\n")
+                handing.stdin.flush()
+                self.sent["piped"] += 1
+            handing.stdin.close()
+            said = handing.stderr.read().decode()
+        assert handing.returncode == 0 and f"piped has ended: {self.sent['piped']} rows, left out: none" in said, said
 
 
 def rows_of(fleet: Fleet, name: str) -> int:

@@ -12,7 +12,6 @@ import pytest
 import auroral
 from auroral.cli import main
 from auroral.model.builder import DiagramBuilder
-from auroral.model.errors import AuroralError
 from auroral.node.fleet.control import NoAnswer, alive
 from auroral.node.fleet.deployed import DeploymentError
 from auroral.node.fleet.preparing import prepare
@@ -178,8 +177,6 @@ def test_what_was_recorded_begins_with_its_first_row(tmp_path: Path) -> None:
     files = {name: f"{tmp_path / name}.csv@1x" for name in ("east", "west")}
     assert prepare(tmp_path / "live", recorded().check(), inputs=files).agreed.origin == 990
     assert prepare(tmp_path / "lines", recorded().check()).agreed.origin is None
-    with pytest.raises(AuroralError, match=r"'east' is standard input(.|\n)*tcp:HOST:PORT"):
-        prepare(tmp_path / "no", recorded().check(), inputs={"east": "-"})
     d = recorded()
     d.input("live", "n int").filter("low", "n < 2").output()
     with pytest.raises(DeploymentError, match=r"'live' is stamped by the clock, and others are files"):

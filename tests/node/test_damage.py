@@ -1,11 +1,14 @@
-"""A log whose end is damaged: what was acknowledged is missed, what never was is cut off and noted."""
+"""A log whose end is damaged: what was acknowledged is missed, what never was is cut off and noted. An output that is damaged is refused."""
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+import auroral
 from auroral.edge.records import DamagedSegment
 from auroral.edge.sourcelog import SourceLog
+from auroral.node.outputlog import DamagedOutput, OutputLog
 from node.running import B, PassOn, rows, runner_in
 from node.test_runner import checked, drained, stimes
 
@@ -81,3 +84,27 @@ def test_a_finished_run_must_have_the_end_of_its_input(tmp_path: Path) -> None:
     segment(tmp_path / "run").write_bytes(segment(tmp_path / "run").read_bytes()[:before])
     with pytest.raises(DamagedSegment, match="the run has used rows"):
         runner_in(tmp_path / "run", checked(), PassOn())
+
+
+@pytest.mark.slow
+def test_no_flipped_bit_of_an_output_is_taken_for_rows(tmp_path: Path) -> None:
+    """Wherever it is in a part: that is refused by its name, or says the same all the same."""
+    log = OutputLog.open(tmp_path, auroral.schema("n long, x double"), "run")
+    rows = pa.table(
+        {"__stime": pa.array(range(40)), "n": pa.array(range(40)), "x": pa.array([n / 7 for n in range(40)])}
+    )
+    log.append(0, 100, rows)
+    (part,), expected = list(tmp_path.glob("*.parquet")), log.read()
+    whole = part.read_bytes()
+    refused, wrong = [], []
+    for at in range(0, len(whole), 5):
+        damaged = bytearray(whole)
+        damaged[at] ^= 0x10
+        part.write_bytes(damaged)
+        try:
+            wrong += [] if log.read().equals(expected) else [at]
+        except DamagedOutput as error:
+            refused.append(str(error))
+    assert not wrong, f"bytes of {len(whole)}"
+    assert len(refused) > len(whole) / 20 and all(part.name in said for said in refused)
+    log.close()

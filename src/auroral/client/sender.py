@@ -79,6 +79,8 @@ class Sender:
         self._in_all: dict[str, int] | None = None
         """Of all rows that the source has left out, those that are known here; None before anything was heard."""
         self._first: str | None = None
+        self._preface = b""
+        """What each connection begins with."""
 
     @property
     def position(self) -> int:
@@ -195,6 +197,10 @@ class Sender:
             self._in_all = in_all
         # What was left out while the connection broke, so that it was not heard of.
         self._count({reason: count - self._in_all.get(reason, 0) for reason, count in in_all.items()})
+        try:
+            self._connection.sendall(self._preface)
+        except OSError as error:
+            raise _Broken(str(error)) from error
 
     def _hear(self) -> dict[str, Any]:
         """The next answer."""

@@ -28,7 +28,7 @@ def csv_batches(chunks: Iterator[list[Line]], source: Source, skip: int) -> Iter
     row = 0
     held: list[Line] = []
     for chunk in _and_end(_cut_with(held, chunks)):
-        records, held[:], stray = _csv_records([*held, *chunk], at_end=not chunk)
+        records, held[:], stray = csv_records([*held, *chunk], at_end=not chunk)
         if header is None and records:
             header = _csv_header(records.pop(0), source)
         if skip > row:
@@ -56,7 +56,7 @@ def _and_end(chunks: Iterable[list[Line]]) -> Iterator[list[Line]]:
     yield []
 
 
-def _csv_records(lines: list[Line], at_end: bool) -> tuple[list[Line], list[Line], set[int]]:
+def csv_records(lines: list[Line], at_end: bool) -> tuple[list[Line], list[Line], set[int]]:
     """Join lines that a quoted line end holds together.
 
     Gives the records, the lines of one that is still open, and the line numbers of stray quotes.

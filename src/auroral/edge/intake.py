@@ -7,6 +7,8 @@
 | `tail:FILE`, `tail+json:FILE`, `tail+csv:FILE` | from a file of lines that grows |
 | `FOLDER/` | from files that appear in a folder |
 | `PATH`, `PATH@SPEED` | from what was recorded: a file, or with a speed a folder of Parquet files |
+| `-` | from the standard input of `auroral up`, which hands them on to `stdin:HOST:PORT` |
+| `program` | from a program that has the source in it (`auroral.source`) |
 
 Where HOST:PORT is left out, a free port of this machine is meant.
 """
@@ -30,6 +32,8 @@ class Way(StrEnum):
     TAIL = "tail"
     FOLDER = "folder"
     RECORDED = "recorded"
+    STDIN = "stdin"
+    PROGRAM = "program"
 
 
 class Format(StrEnum):
@@ -39,11 +43,11 @@ class Format(StrEnum):
 
 ALLOWED = (
     "    allowed: tcp:HOST:PORT or tcp+csv:HOST:PORT for lines, http:HOST:PORT, tail:FILE or tail+csv:FILE for a file that grows, "
-    "FOLDER/ for files that appear, PATH or PATH@SPEED for what was recorded"
+    "FOLDER/ for files that appear, PATH or PATH@SPEED for what was recorded, - for standard input, program for one that calls auroral.source"
 )
 _PREFIX = re.compile(r"([a-z]+)(?:\+([a-z]+))?:(.*)", re.DOTALL)
 _WITH_PORT = re.compile(r".*:[0-9]+")
-_FORMATS = {Way.TCP: (Format.JSON, Format.CSV), Way.HTTP: (), Way.TAIL: (Format.JSON, Format.CSV)}
+_FORMATS = {Way.TCP: (Format.JSON, Format.CSV), Way.HTTP: (), Way.TAIL: (Format.JSON, Format.CSV), Way.STDIN: ()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ class Intake:
 
     @property
     def listens(self) -> bool:
-        return self.way in (Way.TCP, Way.HTTP)
+        return self.way in (Way.TCP, Way.HTTP, Way.STDIN)
 
     @property
     def live(self) -> bool:
@@ -86,6 +90,10 @@ class Intake:
                 return f"files that appear in {self.where}"
             case Way.RECORDED:
                 return f"what was recorded in {self.where}"
+            case Way.PROGRAM:
+                return "what a program gives that calls auroral.source"
+            case Way.STDIN:
+                return f"standard input of `auroral up`, by way of {self.where}"
 
     def __str__(self) -> str:
         match self.way:
@@ -99,10 +107,16 @@ class Intake:
                 return self.where
             case Way.RECORDED:
                 return self.where if self.speed is None else f"{self.where}@{self.speed!r}x"
+            case Way.PROGRAM:
+                return str(Way.PROGRAM)
+            case Way.STDIN:
+                return f"stdin:{self.where}"
 
 
 def parse_intake(stream: str, text: str) -> Intake:
     """What `text` means for this input; a path is taken from the working folder."""
+    if text == Way.PROGRAM:
+        return Intake(Way.PROGRAM, "")
     found = _PREFIX.fullmatch(text)
     if found is None or os.path.exists(text):
         return _files(stream, text)
@@ -128,10 +142,12 @@ def parse_intake(stream: str, text: str) -> Intake:
 def _files(stream: str, text: str) -> Intake:
     spec = parse_input_spec(f"{stream}={text}")
     if spec.path == "-":
-        raise InputSpecError(
-            f"input {stream!r} is standard input, which the process of a source does not have\n{ALLOWED}\n"
-            "    next: take lines at tcp:HOST:PORT, and send them there, as with nc"
-        )
+        if spec.speed is not None:
+            raise InputSpecError(
+                f"input {stream!r}: standard input has no speed of its own: rows are taken as they come\n{ALLOWED}\n"
+                "    next: write - alone"
+            )
+        return Intake(Way.STDIN, "")
     if spec.speed is None and (spec.path.endswith("/") or os.path.isdir(spec.path)):
         return Intake(Way.FOLDER, os.path.join(os.path.abspath(spec.path), ""))
     return Intake(Way.RECORDED, os.path.abspath(spec.path), speed=spec.speed)

@@ -86,7 +86,8 @@ class ParquetSink(Sink):
         try:
             if rows.num_rows:
                 content = pa.BufferOutputStream()
-                pq.write_table(rows, content)
+                # Whoever reads it can tell that it is damaged: the compression alone does not.
+                pq.write_table(rows, content, write_page_checksum=True)
                 write_new(temporary, memoryview(content.getvalue()))
                 os.replace(temporary, part)
                 sync_folder(self.path)

@@ -118,7 +118,12 @@ class OutputLog:
         schema = output_schema(self.schema)
         try:
             # From the bytes: the dataset reader would take a folder's name for a partition column.
-            return pq.read_table(pa.BufferReader(path.read_bytes())).cast(schema)
+            file = pq.ParquetFile(pa.BufferReader(path.read_bytes()), page_checksum_verification=True)
+            rows = file.read().cast(schema)
+            if rows.num_rows != file.metadata.num_rows:
+                # Checksums are of pages, and do not say how many rows are to be read.
+                raise ValueError(f"it has {rows.num_rows} rows, and says {file.metadata.num_rows}")
+            return rows
         except (OSError, pa.ArrowException, ValueError) as error:
             raise DamagedOutput(path, f"this part cannot be read: {error}") from error
 

@@ -22,6 +22,7 @@ from auroral.model.xml import read_diagram
 from auroral.model.xml.update import Move, is_update, read_update
 from auroral.node.fleet.changing import change, decided, under_way
 from auroral.node.fleet.deployed import DeploymentError
+from auroral.node.fleet.moving import called
 from auroral.node.fleet.processes import Fleet
 from auroral.node.fleet.versions import Text, texts
 
@@ -55,7 +56,7 @@ def run(args: Namespace) -> int:
         raise WrongUse("auroral change: FILE says what to change, and --give-up what not\n    allowed: one of them")
     fleet = fleet_of(args)
     if args.give_up is not None:
-        fleet.ask(CATALOG, "give up", query=args.give_up, what="change")
+        fleet.ask(CATALOG, "give up", query=called(fleet.deployed, args.give_up), what="change")
         say(f"the change of {args.give_up} is given up")
         return FINE
     text = file_bytes(args.file, (".xml",)) if Path(args.file).suffix.lower() == ".xml" else None
@@ -82,11 +83,11 @@ def _query(fleet: Fleet, one: Move, file: str) -> str:
     """That moves, by what the deployment calls it."""
     fragments = fleet.deployed.fragments.all
     having = {box.name: fragment.name for fragment in fragments for box in fragment.checked.diagram.boxes}
-    kind, name = ("query", one.query) if one.box is None else ("box", one.box)
-    known = {fragment.name: fragment.name for fragment in fragments} if one.box is None else having
-    if name not in known:
-        raise DeploymentError(f"{file}: {unknown_name(kind, name or '', sorted(known))}")
-    return known[name]
+    if one.box is None:
+        return called(fleet.deployed, one.query or "")
+    if one.box not in having:
+        raise DeploymentError(f"{file}: {unknown_name('box', one.box, sorted(having))}")
+    return having[one.box]
 
 
 def _changed(fleet: Fleet, diagram: Diagram, text: Text | None, no_wait: bool) -> int:

@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from auroral.commands.fleet.common import add_folder, fleet_of
 from auroral.commands.terminal import FINE, WRONG_INPUT, WrongUse, say
 from auroral.dpc.assembly import CATALOG
-from auroral.node.fleet.moving import catalog_of, move, under_way
+from auroral.node.fleet.moving import called, catalog_of, move, under_way
 from auroral.node.fleet.processes import Fleet
 
 NAME = "move"
@@ -40,7 +40,7 @@ def run(args: Namespace) -> int:
         )
     fleet = fleet_of(args)
     if args.give_up:
-        fleet.ask(CATALOG, "give up", query=args.query, what="move")
+        fleet.ask(CATALOG, "give up", query=called(fleet.deployed, args.query), what="move")
         say(f"the move of {args.query} is given up; auroral status shows who runs what")
         return FINE
     return moved(fleet, args.query, args.node, args.leaves, args.no_wait)
@@ -48,6 +48,7 @@ def run(args: Namespace) -> int:
 
 def moved(fleet: Fleet, query: str, node: str, leaves: str | None, no_wait: bool) -> int:
     """Tell what becomes of it, and give the exit code."""
+    query = called(fleet.deployed, query)
     with fleet.alone():
         fleet = move(fleet, query, node, leaves, lambda text: say(f"{text} ...", sys.stderr))
     if no_wait:

@@ -73,7 +73,7 @@ def _lines(found: dict[str, Any], now: int, bucket: float) -> list[tuple[str, st
             return [
                 (stream, one["state"], str(one["frontier"]), behind(one["frontier"]), str(one["tentative"] or ""))
                 for stream, one in found["outputs"].items()
-            ]
+            ] + [(core.rpartition("@")[0], "cannot start", "", "", "") for core in found["not_started"]]
         case "client":
             return [
                 (
@@ -125,6 +125,11 @@ def _summary(status: dict[str, dict[str, Any] | None], bounds: Mapping[str, floa
         f"\n  {stream}: {count} tentative buckets could not be kept for readers"
         for stream, one in client["streams"].items()
         if (count := one.get("tentative_let_go"))
+    )
+    told += "".join(
+        f"\n  {core} cannot be started, and is tried again: {why.splitlines()[0]}"
+        for found in status.values()
+        for core, why in (found or {}).get("not_started", {}).items()
     )
     return (
         "".join(delays) + told + f"\n  buckets: {counts['stable']} stable at once, "

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from auroral.commands.diagrams import load_deployment, load_one
 from auroral.commands.fleet.common import add_folder, fleet_of
+from auroral.commands.fleet.standardinput import hand_on, must_be_a_pipe, reading
 from auroral.commands.options import add_choices, add_json, add_master, chosen, parse_length, parse_output, parse_stime
 from auroral.commands.terminal import FINE, WrongUse, say, say_json
 from auroral.dpc.assembly import CLIENT
@@ -27,6 +30,7 @@ EXAMPLE = """\
   auroral up deploy.yaml --diagram netmon.py
   auroral up --diagram netmon.py --replicas 2 --input packets=packets.csv@1x
   auroral up --diagram netmon.py --input packets=http:127.0.0.1:8080
+  tcpdump ... | auroral up --diagram netmon.py --input packets=-
   auroral up --folder runs/live"""
 
 
@@ -48,8 +52,8 @@ def configure(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="STREAM=HOW",
-        help="how rows come in: tcp:HOST:PORT or tcp+csv:HOST:PORT, http:HOST:PORT, tail:FILE, FOLDER/, or what was recorded, PATH or "
-        "PATH@SPEED; left out, lines of JSON at a free port",
+        help="how rows come in: tcp:HOST:PORT or tcp+csv:HOST:PORT, http:HOST:PORT, tail:FILE, FOLDER/, what was recorded, PATH or "
+        "PATH@SPEED, - for standard input (then this command goes on until that ends), or program (auroral.source); left out, lines of JSON at a free port",
     )
     parser.add_argument(
         "--output",
@@ -109,6 +113,9 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    given = [stream for stream, how in args.input if how == "-"]
+    if given:
+        must_be_a_pipe()
     fleet = _known(args) if args.diagram is None else Fleet(_new(args))
 
     def progress(text: str) -> None:
@@ -125,33 +132,47 @@ def run(args: Namespace) -> int:
         found = {"folder": str(fleet.deployed.folder), "processes": list(status), "lines": lines}
         found |= {"serves": fleet.deployed.agreed.serve} | ({"elsewhere": elsewhere} if elsewhere else {})
         say_json(found)
-        return FINE
-    say(f"running in {fleet.deployed.folder}: {', '.join(status)}")
+    else:
+        _told(fleet, args.folder, sources)
+    return hand_on(fleet, given[0]) if given else FINE
+
+
+def _told(fleet: Fleet, folder: str, sources: Mapping[str, Mapping[str, Any]]) -> None:
+    here = fleet.deployed.here
+    say(f"running in {fleet.deployed.folder}: {', '.join(here)}")
     for name, source in sources.items():
         say(f"  {name} takes {source['takes']}")
-    if CLIENT in status:
+    if CLIENT in here:
         where = fleet.deployed.agreed.serve
-        say(f"  outputs can be read at {where}, or from Python: auroral.client.connect({args.folder!r})")
+        say(f"  outputs can be read at {where}, or from Python: auroral.client.connect({folder!r})")
     for name in fleet.deployed.elsewhere:
-        packed = f": auroral pack {name} --folder {args.folder} --out {name}.tgz" if CLIENT in status else ""
+        packed = f": auroral pack {name} --folder {folder} --out {name}.tgz" if CLIENT in here else ""
         say(f"  {name} runs at {fleet.deployed.where(name)}{packed}")
-    say(f"watch it: auroral status --folder {args.folder}; end it: auroral down --folder {args.folder}")
-    return FINE
+    say(f"watch it: auroral status --folder {folder}; end it: auroral down --folder {folder}")
 
 
 def _known(args: Namespace) -> Fleet:
     """What a deployment is was agreed on when it was new."""
     new = (
-        *("deployment", "name", "stime", "input", "output", "stable_only", "serve", "replicas", "bound"),
+        *("deployment", "name", "stime", "output", "stable_only", "serve", "replicas", "bound"),
         *("keep", "while_failing", "while_correcting", "catalog", "spark", "tls", "host", "insecure", "master"),
     )
     given = ["DEPLOY" if one == "deployment" else f"--{one.replace('_', '-')}" for one in new if getattr(args, one)]
+    if [how for _, how in args.input if how != "-"]:
+        given.append("--input")
     if given:
         raise WrongUse(
             f"{', '.join(given)}: only of a new deployment\n    allowed: --folder alone, to go on with what is there\n"
             "    next: leave it out; or give --diagram and a new folder"
         )
-    return fleet_of(args)
+    fleet = fleet_of(args)
+    for stream, _ in args.input:
+        if stream != reading(fleet.deployed):
+            raise WrongUse(
+                f"--input {stream}=-: this deployment does not take standard input for {stream!r}\n"
+                f"    allowed: {reading(fleet.deployed) or 'none of its inputs'}\n    next: auroral status shows where rows are taken"
+            )
+    return fleet
 
 
 def _new(args: Namespace) -> Deployed:

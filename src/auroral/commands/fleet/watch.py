@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from argparse import ArgumentParser, Namespace
@@ -18,6 +19,7 @@ from auroral.node.fleet.deployed import DeploymentError
 from auroral.node.fleet.eventlog import events_in
 
 _EVERY = 0.5
+_MOMENT = re.compile(r"\b(\d{10}\.\d+) s\b")
 _COLOURS = {"stable": "32", "tentative": "33", "corrected": "36", "confirmed": "32"}
 
 
@@ -35,7 +37,7 @@ def _run_why(args: Namespace) -> int:
         except NoAnswer:
             continue
         if story is not None:
-            say(f"{name}: {story}")
+            say(f"{name}: {in_times(story)}")
             told = True
     if not told:
         streams = [*fleet.deployed.fragments.sources, *(s for f in fleet.deployed.fragments.all for s in f.streams)]
@@ -44,6 +46,11 @@ def _run_why(args: Namespace) -> int:
             "    next: auroral status shows who runs"
         )
     return FINE
+
+
+def in_times(story: str) -> str:
+    """The cores tell of moments in seconds since 1970, people of times."""
+    return _MOMENT.sub(lambda found: _time(float(found[1])), story)
 
 
 why = SimpleNamespace(

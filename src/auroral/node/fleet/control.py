@@ -39,7 +39,9 @@ class Control:
         """Also writes down `more`, for whoever looks at the file."""
         self._server = await asyncio.start_server(self._serve, _LOCAL, 0, limit=MOST)
         port = self._server.sockets[0].getsockname()[1]
-        said = json.dumps({"pid": os.getpid(), "port": port, "secret": self._secret, **more}).encode()
+        said = json.dumps(
+            {"pid": os.getpid(), "born": _born(os.getpid()), "port": port, "secret": self._secret, **more}
+        ).encode()
         # Made anew, so that nobody who had it open can read it.
         temporary = self.file.with_suffix(".new")
         temporary.unlink(missing_ok=True)
@@ -85,17 +87,16 @@ def known(file: Path) -> dict[str, Any] | None:
         said: dict[str, Any] = json.loads(file.read_text())
     except (OSError, ValueError):
         return None
-    return said if alive(int(said["pid"])) and _is_ours(int(said["pid"]), file.stem) else None
+    # After the machine was started again, another process may have the number.
+    return said if alive(int(said["pid"])) and said["born"] == _born(int(said["pid"])) else None
 
 
-def _is_ours(pid: int, name: str) -> bool:
-    """After the machine was started again, another process may have the number."""
+def _born(pid: int) -> str | None:
+    """When it was started, in the words of this machine; None where that is not told."""
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:
-        return True
-    # A process of tests that answers by itself has no such words.
-    return pid == os.getpid() or name.encode() in words
+        return None
 
 
 def alive(pid: int) -> bool:

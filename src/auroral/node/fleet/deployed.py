@@ -29,6 +29,7 @@ from auroral.dpc.fragments import Fragments, cut
 from auroral.dpc.layout import Layout
 from auroral.dpc.settings import AS_USUAL, Choices, Policy, Settings
 from auroral.edge.durable import make_folder, replace_file
+from auroral.edge.intake import Way
 from auroral.engine.shared import Gateway
 from auroral.model.checking import Checked
 from auroral.model.deployment import OWN, SHARED, Deployment, Endpoint, endpoint
@@ -180,6 +181,11 @@ class Deployed:
     def nodes(self) -> tuple[str, ...]:
         begun = (node for fragment in self.fragments.all for node in fragment.hosts)
         return tuple(dict.fromkeys((*begun, *self.agreed.added)))
+
+    @property
+    def in_programs(self) -> tuple[str, ...]:
+        """The sources that are not started here: programs of the user's have them in them."""
+        return tuple(name for name, how in self.agreed.inputs.items() if how == Way.PROGRAM)
 
     @property
     def sharing(self) -> tuple[str, ...]:

@@ -6,8 +6,32 @@ from typing import Any
 
 from auroral.dpc.assembly import CATALOG, node_of
 from auroral.model.deployment import LOCAL_HOST
-from auroral.node.fleet.deployed import DeploymentError
+from auroral.node.fleet.deployed import Deployed, DeploymentError
 from auroral.node.fleet.processes import Fleet, Progress, free_ports
+
+
+def called(deployed: Deployed, query: str) -> str:
+    """What the deployment calls what this query of the diagram runs as: queries of one replica set go together, and have its name."""
+    names = [fragment.name for fragment in deployed.fragments.all]
+    having = [
+        one.name for one in deployed.fragments.all if query in (known.name for known in one.checked.diagram.queries)
+    ]
+    if query in names:
+        return query
+    if len(having) > 1:
+        raise DeploymentError(
+            f"boxes of query {query!r} run on several replica sets\n    allowed: one of {', '.join(having)}\n    next: say which"
+        )
+    if not having:
+        raise DeploymentError(f"there is no query {query!r}\n    allowed: {', '.join(_known(deployed))}")
+    return having[0]
+
+
+def _known(deployed: Deployed) -> list[str]:
+    """Names of replica sets, and those of the diagram that mean one."""
+    found = dict.fromkeys(fragment.name for fragment in deployed.fragments.all)
+    found |= dict.fromkeys(query.name for query in deployed.checked.diagram.queries if query.boxes)
+    return list(found)
 
 
 def move(fleet: Fleet, query: str, comes: str, leaves: str | None, progress: Progress) -> Fleet:
@@ -15,8 +39,6 @@ def move(fleet: Fleet, query: str, comes: str, leaves: str | None, progress: Pro
     all that run."""
     only_here(fleet)
     members = catalog_of(fleet)["members"]
-    if query not in members:
-        raise DeploymentError(f"there is no query {query!r}\n    allowed: {', '.join(members)}")
     here = [node_of(core) for core in members[query]]
     left = _left(fleet, query, here, leaves)
     if comes in here:

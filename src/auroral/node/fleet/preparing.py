@@ -214,6 +214,11 @@ def _intakes(checked: Checked, fragments: Fragments, given: Mapping[str, str]) -
                 f"there is no input {stream!r}\n    allowed: {', '.join(fragments.sources)}\n    next: check --input"
             )
     found = {stream: parse_intake(stream, given.get(stream, "tcp:")) for stream in fragments.sources}
+    read = [stream for stream, intake in found.items() if intake.way is Way.STDIN]
+    if len(read) > 1:
+        raise DeploymentError(
+            f"standard input is read for {' and '.join(read)}\n    allowed: one input\n    next: give the others another way"
+        )
     for stream, intake in found.items():
         source, folder = checked.diagram.input(stream), Path(intake.where)
         if intake.way is Way.RECORDED and source is not None:

@@ -192,17 +192,23 @@ async def run(folder: Path, name: str) -> None:
     # Here, since a source or a client needs no Spark, and whoever has the Spark nothing else.
     from auroral.node.fleet.roles import role
 
-    deployed = Deployed.look(folder, load_diagram(folder))
-    process = role(deployed, name)
+    process = role(Deployed.look(folder, load_diagram(folder)), name)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, process.ended.set)
+    await lived(process)
+
+
+async def lived(process: Process, reached: Callable[[], None] = lambda: None) -> None:
+    """From its beginning to its end. `reached` is called when it can be asked."""
+    deployed, folder, name = process.deployed, process.deployed.folder, process.name
     async with process.opened:
         await process.prepare()
         await process.transport.start()
         await process.control.start(**process.known)
         process.opened.push_async_callback(process.control.stop)
         process.events.note("started")
+        reached()
         if deployed.agreed.tls:
             process.in_the_background(watch_handshakes(folder / "logs" / f"{name}.log", process.refusals.note))
         if process.deployed.agreed.first is None:

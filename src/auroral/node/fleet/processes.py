@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,10 @@ from auroral.edge.durable import claim
 from auroral.engine.shared import attached
 from auroral.model.deployment import LOCAL_HOST
 from auroral.node.evaluator import Session
+from auroral.node.fleet.clock import Clock
 from auroral.node.fleet.control import NoAnswer, alive, ask, known
 from auroral.node.fleet.deployed import SPARK, Deployed, DeploymentError, gateway
+from auroral.node.fleet.eventlog import EventLog
 
 READY_WITHIN = 180.0
 """Seconds, on a machine that has much else to do."""
@@ -83,7 +85,9 @@ class Fleet:
 
         Of this folder: what runs elsewhere was packed when that bucket was chosen (`packing`).
         """
-        missing = [name for name in self.deployed.here if not self.lives(name)]
+        missing = [
+            name for name in self.deployed.here if not self.lives(name) and name not in self.deployed.in_programs
+        ]
         if SPARK in missing:
             # They are attached to a Spark that is gone.
             for name in [name for name in self.deployed.sharing if self.lives(name)]:
@@ -97,7 +101,9 @@ class Fleet:
             origin, now = deployed.agreed.origin, time.time_ns() // 1000 // deployed.checked.diagram.bucket
             deployed = deployed.begin(now + 1 if origin is None else origin)
         for name in deployed.here:
-            ask(self.file(name), "begin", timeout=READY_WITHIN)
+            # A program comes when it likes.
+            if name not in deployed.in_programs or self.lives(name):
+                ask(self.file(name), "begin", timeout=READY_WITHIN)
         return Fleet(deployed)
 
     def start(self, names: Iterable[str]) -> None:
@@ -154,6 +160,9 @@ class Fleet:
     def end(self, name: str) -> None:
         """By SIGTERM; by SIGKILL where that takes too long, and where it stands still."""
         pid = self.pid(name)
+        if name in self.deployed.in_programs:
+            self._leave(name)
+            return
         os.kill(pid, signal.SIGTERM)
         os.kill(pid, signal.SIGCONT)
         until = time.monotonic() + END_WITHIN
@@ -166,14 +175,33 @@ class Fleet:
         _reap(pid)
         self.file(name).unlink(missing_ok=True)
 
+    def _leave(self, name: str) -> None:
+        """The source that is in a program; the program goes on."""
+        self.ask(name, "leave")
+        until = time.monotonic() + END_WITHIN
+        while self.lives(name):
+            if time.monotonic() > until:
+                raise NoAnswer(
+                    f"the source {name}, in process {self.pid(name)}, does not end\n    next: end that program"
+                )
+            time.sleep(_LOOK_EVERY)
+
     def kill(self, name: str) -> None:
         """As a crash would."""
         pid = self.pid(name)
+        if name in self.deployed.in_programs:
+            raise DeploymentError(
+                f"the source {name} is in a program of yours, process {pid}\n    allowed: processes that auroral up started\n"
+                f"    next: end that program, as by kill -9 {pid}; or auroral pause {name}"
+            )
         os.kill(pid, signal.SIGKILL)
         while alive(pid):
             _reap(pid)
             time.sleep(_LOOK_EVERY / 10)
         _reap(pid)
+        # It could not say so itself.
+        with closing(EventLog(self.deployed.folder / "events" / f"{name}.jsonl", name, Clock())) as events:
+            events.note("killed")
 
     # Questions
 

@@ -32,13 +32,14 @@ from auroral.node.source import Source
 _log = logging.getLogger(__name__)
 MOST_LINE = 1 << 20
 MOST_SENDERS = 64
+MOST_WORD = 16
 READERS = {Format.JSON: json_batches, Format.CSV: csv_batches}
 _AT_ONCE = 1 << 18
 _FULL = f"{MOST_SENDERS} senders are connected\n    allowed: {MOST_SENDERS} at a time\n    next: let others end first"
 
 
 class LineInput:
-    """`woken` is called after each batch."""
+    """`woken` is called after each batch. Without a form, the first line of each connection says which it has."""
 
     def __init__(
         self,
@@ -46,7 +47,7 @@ class LineInput:
         listen: Endpoint,
         clock: Clock,
         woken: Callable[[], None],
-        form: Format = Format.JSON,
+        form: Format | None = Format.JSON,
         note: Callable[[str], None] = _log.warning,
     ):
         self.source, self.clock, self.woken, self.form, self.note = source, clock, woken, form, note
@@ -59,7 +60,8 @@ class LineInput:
             self.guests.wait_for_older(guest)
             guest.say(_line(so_far(self.source)))
             text = Text(guest.peer, self.source.input.schema, self.source.input.any_case, any_names=True)
-            for batch in READERS[self.form](_lines(guest, self.form), text, 0):
+            form, lines = _formed(guest, self.form)
+            for batch in READERS[form](lines, text, 0):
                 taken = take(self.source, batch, self.clock)
                 self.woken()
                 guest.say(_line(said_of(taken, batch)))
@@ -76,10 +78,29 @@ class LineInput:
             guest.part(_line(error_said(error)))
 
 
-def _lines(guest: Guest, form: Format) -> Iterator[list[Line]]:
+def _formed(guest: Guest, form: Format | None) -> tuple[Format, Iterator[list[Line]]]:
+    """The lines of a connection, and what they are."""
+    first = b""
+    while form is None:
+        data = guest.read(_AT_ONCE)
+        said, end, rest = (first + data).partition(b"\n")
+        if end and said.decode(errors="replace") in [*Format]:
+            form, first = Format(said.decode()), rest
+        elif end or not data or len(said) > MOST_WORD:
+            raise InputError(
+                f"lines that begin with {shown(said.decode(errors='replace'))!r}\n    allowed: a first line that says {' or '.join(Format)}\n"
+                "    next: this address is for standard input of `auroral up`; begin a deployment with tcp: for others"
+            )
+        else:
+            first = said
+    return form, _lines(guest, form, first)
+
+
+def _lines(guest: Guest, form: Format, first: bytes = b"") -> Iterator[list[Line]]:
     """Whole lines, as many as have come."""
     rest, number = b"", 0
-    while data := guest.read(_AT_ONCE):
+    while data := first or guest.read(_AT_ONCE):
+        first = b""
         *whole, rest = (rest + data).split(b"\n")
         if len(rest) > MOST_LINE:
             raise InputError(

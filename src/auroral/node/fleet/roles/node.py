@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.metadata
+import logging
 import secrets
 import shutil
 import time
@@ -20,6 +21,7 @@ from auroral.dpc.transitions import RECOVERING, Transitions
 from auroral.dpc.versions import Plan
 from auroral.dpc.why import why
 from auroral.engine.shared import Gateway, attached
+from auroral.model.errors import AuroralError
 from auroral.node.fleet.deployed import DeploymentError, gateway
 from auroral.node.fleet.evaluation import Evaluation, ordered_streams
 from auroral.node.fleet.process import Process
@@ -27,9 +29,12 @@ from auroral.node.fleet.roles.spark import own_session
 from auroral.node.fleet.versions import version_of
 from auroral.node.store.corestore import CoreStore
 
+_log = logging.getLogger(__name__)
 SPARK_WITHIN = 120.0
 """Seconds for which a node waits for the Spark that is to be started beside it."""
 
+AGAIN = 5.0
+"""Seconds after which a replica that could not be started is tried again."""
 CORES = 2
 """That a node takes of a cluster: without a limit, the first one would take all of them, and the others wait for ever."""
 
@@ -51,6 +56,9 @@ class NodeProcess(Process):
         self.stores: dict[str, CoreStore] = {}
         for core in self._here(self.deployed.layout):
             self.evaluations[core] = await asyncio.to_thread(self._evaluation, core)
+        self.not_started: dict[str, str] = {}
+        """Replicas that are to run here and could not be started, and why."""
+        self._following = asyncio.Lock()
         self._transitions = Transitions()
         self.host.observed.append(self._observed)
 
@@ -89,6 +97,7 @@ class NodeProcess(Process):
         self.opened.callback(self._close_stores)
         self.opened.push_async_callback(self.host.stop)
         await self.follow(self.deployed.layout)
+        self.in_the_background(self._try_again())
 
     def _close_stores(self) -> None:
         for store in self.stores.values():
@@ -96,7 +105,11 @@ class NodeProcess(Process):
 
     async def follow(self, layout: Layout) -> None:
         """Replicas that are to run here, and do not, are started; others are ended, and what they kept is thrown away: if they ever come
-        again, they are new."""
+        again, they are new. One that cannot be started does not keep the others from running, and is tried again."""
+        async with self._following:
+            await self._follow(layout)
+
+    async def _follow(self, layout: Layout) -> None:
         here = self._here(layout)
         for core in [core for core in self.stores if core not in here]:
             await self._end(core)
@@ -105,7 +118,27 @@ class NodeProcess(Process):
             if folder.name not in here:
                 await asyncio.to_thread(_throw_away, folder)
         for core in [core for core in here if core not in self.stores]:
-            await self._start(core, layout)
+            try:
+                await self._start(core, layout)
+            except (AuroralError, OSError) as error:
+                await self._could_not_start(core, error)
+            else:
+                self.not_started.pop(core, None)
+
+    async def _could_not_start(self, core: str, error: Exception) -> None:
+        if core in self.stores:
+            self.stores.pop(core).close()
+        self.evaluations.pop(core, None)
+        _log.error("%s cannot be started, and is tried again: %s", core, error)
+        if self.not_started.get(core) != str(error):
+            self.events.note("not started", core=core, detail=str(error)[:500])
+        self.not_started[core] = str(error)
+
+    async def _try_again(self) -> None:
+        while True:
+            await asyncio.sleep(AGAIN)
+            if self.not_started:
+                await self.follow(self.deployed.layout)
 
     async def _start(self, core: str, layout: Layout) -> None:
         if core not in self.evaluations:
@@ -128,7 +161,7 @@ class NodeProcess(Process):
         self.events.note("left", core=core)
 
     def status(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"kind": "node", "outputs": {}, "left_out": {}}
+        found: dict[str, Any] = {"kind": "node", "outputs": {}, "left_out": {}, "not_started": dict(self.not_started)}
         spent = [evaluation.spent for evaluation in self.evaluations.values()]
         found["seconds_in_jobs"] = {
             lane: sum(one[lane == "tentative"] for one in spent) for lane in ("stable", "tentative")

@@ -43,6 +43,8 @@ class SourceProcess(Process):
         ahead = AHEAD if self.intake.live else None
         self.source = await asyncio.to_thread(Source, given, bucket, folder, None, ahead)
         self.doing |= {"pause": self._pause, "resume": self._resume, "why": self._why}
+        if self.intake.way is Way.STDIN:
+            self.doing |= {"end": self._end}
         self.opened.callback(self.source.close)
         # What is said of the end comes after all else has ended.
         self.opened.push_async_callback(self.host.stop)
@@ -56,9 +58,10 @@ class SourceProcess(Process):
 
     def _listening(self) -> LineInput | HttpInput:
         if self.intake.way is Way.HTTP:
-            return HttpInput(self.source, self.intake.endpoint, wall_clock, self._wake)
-        form = self.intake.format or Format.JSON
-        return LineInput(self.source, self.intake.endpoint, wall_clock, self._wake, form, self._cut_off)
+            return HttpInput(self.source, self.intake.endpoint, wall_clock, self.wake)
+        # Of standard input it is seen when it comes.
+        form = None if self.intake.way is Way.STDIN else self.intake.format or Format.JSON
+        return LineInput(self.source, self.intake.endpoint, wall_clock, self.wake, form, self._cut_off)
 
     def _feed(self) -> Feed:
         """What brings rows by itself, from where the log ends."""
@@ -90,20 +93,24 @@ class SourceProcess(Process):
         self.host.start(self.core, assembly.source(self.name, deployed.layout), started, self.proxy)
         if self.listening is not None:
             self.listening.start()
-        else:
+        elif self.intake.way is not Way.PROGRAM:
             Feeding(
                 self._feed,
                 self._stop,
-                self._wake,
+                self.wake,
                 lambda error: self._soon(lambda: self._input_failed(error)),
                 lambda error: self._soon(lambda: self._failed(self.name, error)),
             ).start()
         self.in_the_background(self._tick(self.proxy, bucket / 1e6 / _TICKS))
         self.opened.callback(self._stop.set)
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
         """From any thread: rows were taken."""
         self._soon(self._woken.set)
+
+    def ask_to_end(self) -> None:
+        """From any thread."""
+        self._soon(self.ended.set)
 
     def _soon(self, do: Callable[[], None]) -> None:
         with suppress(RuntimeError):
@@ -142,6 +149,11 @@ class SourceProcess(Process):
         if self.proxy is None:
             raise AuroralError(f"source {self.name!r} has not begun")
         return self.proxy
+
+    async def _end(self, asked: Mapping[str, Any]) -> None:
+        """Whoever hands on standard input has come to its end."""
+        await asyncio.to_thread(self.source.end)
+        self._woken.set()
 
     async def _pause(self, asked: Mapping[str, Any]) -> None:
         self._begun().silent = True

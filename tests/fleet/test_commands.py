@@ -1,0 +1,68 @@
+"""What people say to a deployment and hear of it, without one that runs: names of queries, moments, and what was killed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import auroral
+from auroral.commands.fleet.watch import in_times
+from auroral.node.fleet.deployed import Deployed, DeploymentError
+from auroral.node.fleet.eventlog import events_in
+from auroral.node.fleet.moving import called
+from auroral.node.fleet.preparing import prepare
+from auroral.node.fleet.processes import Fleet
+
+SETS = """
+replica_sets:
+  - {name: front, queries: [clean], nodes: [":16000", ":16100"]}
+  - {name: back, queries: [count, sort], nodes: [":16200", ":16300"]}
+"""
+
+
+@pytest.fixture
+def deployed(tmp_path: Path) -> Deployed:
+    d = auroral.diagram("named", bucket="500ms")
+    with d.query("clean"):
+        good = d.input("east", "n int").filter("good", "n > 0")
+    with d.query("count"):
+        good.filter("many", "n > 5").output(availability="8s")
+    with d.query("sort"):
+        good.filter("few", "n < 5").output(availability="8s")
+    return prepare(tmp_path / "live", d.check(), SETS)
+
+
+def test_a_query_may_be_called_as_in_the_diagram_or_by_its_replica_set(deployed: Deployed) -> None:
+    assert [called(deployed, name) for name in ("front", "clean", "back", "count", "sort")] == [
+        *("front", "front", "back", "back", "back")
+    ]
+    with pytest.raises(DeploymentError, match=r"no query 'east'\n    allowed: front, back, clean, count, sort"):
+        called(deployed, "east")
+
+
+def test_stories_have_times() -> None:
+    time = datetime.fromtimestamp(1794966521, UTC).astimezone().strftime("%H:%M:%S")
+    assert in_times("UP_FAILURE since 1794966521.17 s, stable before bucket 58, 0.50 s late") == (
+        f"UP_FAILURE since {time}.170, stable before bucket 58, 0.50 s late"
+    )
+
+
+def test_who_is_killed_is_told_of(deployed: Deployed) -> None:
+    fleet = Fleet(deployed)
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as stands_in:
+        born = Path(f"/proc/{stands_in.pid}/stat").read_text().rpartition(")")[2].split()[19]
+        fleet.file("fronta").write_text(f'{{"pid": {stands_in.pid}, "born": "{born}", "port": 1, "secret": ""}}')
+        fleet.kill("fronta")
+    assert [(event["process"], event["event"]) for event in events_in(deployed.folder)] == [("fronta", "killed")]
+
+
+def test_a_number_that_another_process_has_now_is_not_taken_for_ours(deployed: Deployed) -> None:
+    fleet = Fleet(deployed)
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as other:
+        fleet.file("fronta").write_text(f'{{"pid": {other.pid}, "born": "1", "port": 1, "secret": ""}}')
+        assert not fleet.lives("fronta")
+        other.kill()
