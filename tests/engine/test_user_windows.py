@@ -29,13 +29,14 @@ def stime_windows(size, advance, phase=0, functions=None, in_parts=True):
     typed = TypedStimeAggregate(
         outputs=(), box_class=BoxClass.WINDOW, functions=(), group_by=(), size=size, advance=advance, phase=phase
     )
-    return UserWindows("w", functions or told(), 0, 0, False, typed=typed, in_parts=in_parts)
+    return UserWindows("w", functions or told(), 0, False, typed=typed, in_parts=in_parts)
 
 
-def scanned(fold, given, lo, hi):
-    fold.start((), None, lo, hi)
-    found = [row for values in given for row in fold.row(values)]
-    return found + list(fold.end())
+def scanned(windows, given, lo, hi):
+    windows.start((), lo, hi)
+    for values in given:
+        windows.row(values)
+    return list(windows.end())
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -107,7 +108,7 @@ def test_event_time_does_not_depend_on_cuts(seed):
     past = size + lateness + ahead + correct_for
 
     def over(lo, hi):
-        fold = UserEventWindows("w", told(), 0, 0, False, window=window)
+        fold = UserEventWindows("w", told(), 0, False, window=window)
         return scanned(fold, [row for row in rows if lo - past <= row[0] < hi], lo, hi)
 
     whole = over(-100, 200)
@@ -132,7 +133,7 @@ def test_event_time_is_what_the_reference_gives(seed):
     given = rows(*((s, s - random.randint(-2 * ahead, 40), n) for n, s in enumerate(stimes)))
     typed = checked.boxes[0].typed
     assert isinstance(typed, TypedEventTimeAggregate)
-    fold = UserEventWindows("w", typed.functions, 0, 0, False, window=window, named=typed.start)
+    fold = UserEventWindows("w", typed.functions, 0, False, window=window, named=typed.start)
     handed = [(row.stime, *row.values) for row in given if row.values[0] <= row.stime + ahead]
     expected = by_reference(checked, {"s": given}, 200).outputs["w"]
     assert sorted(scanned(fold, handed, 0, 200)) == sorted(expected)

@@ -15,7 +15,7 @@ import pytest
 import auroral
 from auroral.edge.records import DamagedSegment, Entry, encode, rows_from_bytes, rows_to_bytes, scan
 from auroral.engine.compile import compile_program
-from auroral.engine.scans import StateEdge
+from auroral.engine.relations import StateEdge
 from auroral.engine.statelog import StateLog
 from auroral.model.errors import AuroralError
 from auroral.node.compare import bitwise_rows

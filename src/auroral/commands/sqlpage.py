@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from auroral.engine.compile import Program, Step, compile_program
-from auroral.engine.relations import Edge, SliceEdge
-from auroral.engine.scans import StateEdge
+from auroral.engine.relations import Edge, SliceEdge, StateEdge
 from auroral.engine.sqltext import Column, needed, quoted, readable, relation, with_ctes
 from auroral.model.boxes.apply import Apply
 from auroral.model.checking import Checked

@@ -1,6 +1,7 @@
 """Aggregate functions row by row in Python, for scans: folds, and windows with user aggregates.
 
-State is plain picklable values. Floating sums are exact, as whole numbers of 2^-1074.
+What an accumulator has seen is `dump`ed as plain values (see `statecodec`), and `load`ed into a fresh one. Floating sums are exact, as whole
+numbers of 2^-1074.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ class Accumulator(Protocol):
     def merge(self, later: Any) -> None: ...
 
     def result(self) -> Any: ...
+
+    def dump(self) -> Any: ...
+
+    def load(self, dumped: Any) -> None: ...
 
 
 def accumulators(functions: Sequence[TypedAggregate]) -> list[Any]:
@@ -70,6 +75,12 @@ class Count:
     def result(self) -> int:
         return self.n
 
+    def dump(self) -> Any:
+        return self.n
+
+    def load(self, dumped: Any) -> None:
+        self.n = dumped
+
 
 class Extreme:
     """NaN is above everything, and either zero is 0.0, as in the SQL form."""
@@ -102,6 +113,12 @@ class Extreme:
     def result(self) -> Any:
         return self.best
 
+    def dump(self) -> Any:
+        return self.best
+
+    def load(self, dumped: Any) -> None:
+        self.best = dumped
+
 
 class Edge:
     """The first or last value, nulls included."""
@@ -121,6 +138,12 @@ class Edge:
     def result(self) -> Any:
         return self.value
 
+    def dump(self) -> Any:
+        return (self.value,) if self.seen else ()
+
+    def load(self, dumped: Any) -> None:
+        self.seen, self.value = bool(dumped), dumped[0] if dumped else None
+
 
 class Distinct:
     def __init__(self) -> None:
@@ -136,6 +159,12 @@ class Distinct:
 
     def result(self) -> int:
         return len(self.seen)
+
+    def dump(self) -> Any:
+        return self.seen
+
+    def load(self, dumped: Any) -> None:
+        self.seen = dumped
 
 
 class Total:
@@ -185,6 +214,12 @@ class Total:
             return float(next(iter(self.specials))) if len(self.specials) == 1 else math.nan
         return _ratio(self.total, _ONE)
 
+    def dump(self) -> Any:
+        return (self.n, self.total, self.specials)
+
+    def load(self, dumped: Any) -> None:
+        self.n, self.total, self.specials = dumped
+
 
 class Deviation:
     def __init__(self, arg: FieldType):
@@ -219,6 +254,12 @@ class Deviation:
         above = self.n * self.squares - self.total * self.total
         return math.sqrt(_ratio(above, self.n * (self.n - 1) * self.scale * self.scale))
 
+    def dump(self) -> Any:
+        return (self.n, self.total, self.squares, self.special)
+
+    def load(self, dumped: Any) -> None:
+        self.n, self.total, self.squares, self.special = dumped
+
 
 class User:
     """The user's own init / incr / final, with combine where parts are merged."""
@@ -240,8 +281,16 @@ class User:
     def result(self) -> Any:
         return as_result(self.user.returns)(self.user.final(self.state))
 
-    def __getstate__(self) -> Any:
-        return self.state
+    def dump(self) -> Any:
+        # What can be changed in place may hold the same object twice, which only a pickle keeps.
+        return (self.state,) if _plain(self.state) else pickle.dumps(self.state, protocol=4)
+
+    def load(self, dumped: Any) -> None:
+        self.state = pickle.loads(dumped) if isinstance(dumped, bytes) else dumped[0]
+
+
+def _plain(state: Any) -> bool:
+    return type(state) in _IMMUTABLE or (type(state) is tuple and all(map(_plain, state)))
 
 
 def _copy(state: Any) -> Any:

@@ -17,8 +17,7 @@ from auroral.engine.failures import explained
 from auroral.engine.jobs import Leaf, Result, run_program
 from auroral.engine.judging import judge
 from auroral.engine.lanes import Lanes
-from auroral.engine.relations import Edge, kept_name
-from auroral.engine.scans import StateEdge
+from auroral.engine.relations import Edge, StateEdge, kept_name
 from auroral.engine.sqltext import STIME
 from auroral.engine.statelog import StateLog
 from auroral.model.checking import Checked

@@ -19,9 +19,8 @@ from auroral.engine.failures import explained
 from auroral.engine.jobs import Leaf, Result, run_program
 from auroral.engine.judging import judge, sql_expressions
 from auroral.engine.lanes import Lanes
-from auroral.engine.relations import Edge, SliceEdge, kept_name
+from auroral.engine.relations import Edge, SliceEdge, StateEdge, kept_name
 from auroral.engine.running import RunningWindows
-from auroral.engine.scans import StateEdge
 from auroral.engine.slice_reads import lacks_values, needs_more_bins, slots, stored_nodes, stored_states
 from auroral.engine.statelog import StateLog
 from auroral.model.checking import Checked

@@ -17,8 +17,7 @@ from auroral.engine.expression import USER_FUNCTION_PREFIX
 from auroral.engine.failures import guarded
 from auroral.engine.filelayout import spark_layout
 from auroral.engine.reached import result_type
-from auroral.engine.relations import Both, Edge, SliceEdge
-from auroral.engine.scans import StateEdge
+from auroral.engine.relations import Both, Edge, SliceEdge, StateEdge
 from auroral.engine.sqltext import (
     HI,
     LO,

@@ -36,6 +36,14 @@ class SliceEdge(Edge):
 
 
 @dataclass(frozen=True, slots=True)
+class StateEdge(Edge):
+    """A fold's state. Rows are those of the keys that a range touched, under its last microsecond: when the key is due, and its state, null
+    where the key is to be forgotten."""
+
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Both:
     """A relation of which rows with `__l` = -1 are rows of stream `output` and the others rows of the kept edge `kept`.
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from auroral.engine.arrowrows import empty
-from auroral.engine.scans import StateEdge
+from auroral.engine.relations import StateEdge
 
 SNAPSHOT_EVERY = 64
 """Deltas after which they are folded into the snapshot."""
@@ -62,7 +63,9 @@ def _newest(edge: StateEdge, tables: list[pa.Table]) -> pa.Table:
     """For each key the row that comes last."""
     together = pa.concat_tables(tables)
     if not edge.keys:
-        return together.slice(max(0, together.num_rows - 1))
+        last = together.slice(max(0, together.num_rows - 1))
+        return last.filter(pc.is_valid(last.column("__state")))
     positions = together.select(list(edge.keys)).append_column("__at", pa.array(range(together.num_rows), pa.int64()))
     last = positions.group_by(list(edge.keys)).aggregate([("__at", "max")]).column("__at_max")
-    return together.take(last)
+    newest = together.take(last)
+    return newest.filter(pc.is_valid(newest.column("__state")))

@@ -1,4 +1,4 @@
-"""Windows with user aggregates: folds that keep no state, since they see the rows of the whole horizon in each range."""
+"""Windows with user aggregates. They keep no state: they see the rows of the whole horizon in each range."""
 
 from __future__ import annotations
 
@@ -9,13 +9,35 @@ from typing import Any
 
 from auroral.engine.accumulate import mergeable
 from auroral.engine.failures import marked
-from auroral.engine.folds import AggregatingFold, Row, start_value
+from auroral.engine.fold import Row
+from auroral.engine.folds import Aggregating, start_value
 from auroral.model.boxes.aggregate import TypedStimeAggregate, WindowStart
 from auroral.model.windows import EventTimeWindow
 
 
 @dataclass(slots=True)
-class UserWindows(AggregatingFold):
+class _OverHorizon(Aggregating):
+    """A row is (stime, order.., arguments..)."""
+
+    orders: int
+    ordered: bool
+    key: Row = ()
+    lo: int = 0
+    hi: int = 0
+
+    def _result(self, stime: int, order: Row, fields: Row, accumulated: Sequence[Any]) -> Row:
+        return (stime, *(order if self.ordered else ()), *fields, *self._finals(accumulated))
+
+    def _whole(self, rows: Sequence[Row], skip: int = 0) -> list[Any]:
+        """The functions over these rows, of which `skip` values stand between order and arguments."""
+        accumulated = self._fresh()
+        for row in rows:
+            self._add(accumulated, row[1 + self.orders + skip :])
+        return accumulated
+
+
+@dataclass(slots=True)
+class UserWindows(_OverHorizon):
     """Windows of stime over rows of the whole horizon.
 
     With `in_parts`, where every function can combine, each part of a window is counted once for all windows that share it.
@@ -26,13 +48,12 @@ class UserWindows(AggregatingFold):
     in_parts: bool = True
     rows: list[Row] | None = None
 
-    def start(self, key: Row, state: Any, lo: int, hi: int) -> None:
+    def start(self, key: Row, lo: int, hi: int) -> None:
         self.key, self.lo, self.hi, self.rows = key, lo, hi, []
 
-    def row(self, values: Row) -> Iterator[Row]:
+    def row(self, values: Row) -> None:
         assert self.rows is not None
         self.rows.append(values)
-        return iter(())
 
     def end(self) -> Iterator[Row]:
         assert self.typed is not None and self.rows is not None
@@ -91,12 +112,9 @@ class UserWindows(AggregatingFold):
                     raise marked(f"{self._called(function)}, combining", error) from error
         return accumulated
 
-    def state(self) -> Any:
-        return None
-
 
 @dataclass(slots=True)
-class UserEventWindows(AggregatingFold):
+class UserEventWindows(_OverHorizon):
     """Windows of event time over rows of the whole horizon. A row is (stime, order.., event time, arguments..).
 
     A window has its result when it closes, of the rows that came before; with corrections also at the stime of each later
@@ -107,10 +125,10 @@ class UserEventWindows(AggregatingFold):
     named: WindowStart | None = None
     windows: dict[int, list[Row]] | None = None
 
-    def start(self, key: Row, state: Any, lo: int, hi: int) -> None:
+    def start(self, key: Row, lo: int, hi: int) -> None:
         self.key, self.lo, self.hi, self.windows = key, lo, hi, {}
 
-    def row(self, values: Row) -> Iterator[Row]:
+    def row(self, values: Row) -> None:
         assert self.window is not None and self.windows is not None
         size, advance, event = self.window.size, self.window.advance, values[1 + self.orders]
         for number in range((event - size) // advance + 1, event // advance + 1):
@@ -118,7 +136,6 @@ class UserEventWindows(AggregatingFold):
             # A window that closes behind the range is a later range's; one that was done before it, an earlier one's.
             if close <= self.hi and max(self.lo, values[0]) < close + self.window.correct_for:
                 self.windows.setdefault(number * advance, []).append(values)
-        return iter(())
 
     def end(self) -> Iterator[Row]:
         assert self.window is not None and self.windows is not None
@@ -135,6 +152,3 @@ class UserEventWindows(AggregatingFold):
     def _of(self, begin: int, stime: int, rows: Sequence[Row]) -> Row:
         fields = (*self.key, start_value(self.named, begin)) if self.named else self.key
         return self._result(stime, (begin, *self.key), fields, self._whole(rows, skip=1))
-
-    def state(self) -> Any:
-        return None

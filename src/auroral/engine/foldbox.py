@@ -1,0 +1,133 @@
+"""A fold as a step of a program: what it reads of its input ports as SQL, and what becomes of what it gives.
+
+To add a fold: write it on the interface of `fold`, and say in `foldboxes.fold_box` which rows and values it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from auroral.engine.applying import Statement
+from auroral.engine.fold import Fold
+from auroral.engine.foldscan import Layout, fold_scan
+from auroral.engine.relations import StateEdge, kept_name, stream_columns
+from auroral.engine.sqltext import STIME, Column, aliased, quoted, relation, select, string_literal, struct_type
+from auroral.model.checking import CheckedBox
+from auroral.model.types import FieldType
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from auroral.engine.compile import Compiler
+
+
+@dataclass(frozen=True, slots=True)
+class FoldInput:
+    """What a fold reads of one input port, as SQL over the stream's fields: the parts of a row's key, which are of the same types on all
+    ports, and the values that `Fold.row` is handed. Rows that fail a test of `where` are not read."""
+
+    stream: str
+    keys: Sequence[str]
+    values: Sequence[str]
+    where: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldBox:
+    """`rows` is a relation of all rows that the fold reads in a range: key columns, port, stime, and for each port its order key and values."""
+
+    name: str
+    fold: Fold
+    rows: str
+    layout: Layout
+    outputs: tuple[tuple[str, tuple[Column, ...]], ...]
+    single: bool
+    state: StateEdge | None
+
+    @property
+    def left_out(self) -> str:
+        """The relation that has a row for each that the fold leaves out."""
+        return f"{self.name}@left out"
+
+    def frames(self, statement: Statement, lo: int, hi: int) -> Mapping[str, DataFrame]:
+        layout = self.layout
+        rows = select(
+            ["1 AS __tag", "CAST(NULL AS BIGINT) AS __due", "CAST(NULL AS BINARY) AS __state", "*"], self.rows
+        )
+        if self.state is not None:
+            nulls = [f"NULL AS {name}" for name in layout.names[len(layout.keys) :]]
+            state = select(["0 AS __tag", "__due", "__state", *layout.keys, *nulls], relation(kept_name(self.state)))
+            rows = f"{state}\nUNION ALL\n{rows}"
+        frame = statement(rows)
+        frame = frame.coalesce(1) if self.single or not layout.keys else frame.repartition(*layout.keys)
+        frame = frame.sortWithinPartitions(*layout.keys, "__tag", *layout.order)
+        given = [*(columns for _, columns in self.outputs), self.state.columns if self.state else (), LEFT_OUT]
+        ddl = ", ".join(["__kind INT", *(f"__row{i} {struct_type(c)}" for i, c in enumerate(given) if c)])
+        scanned = frame.mapInArrow(fold_scan(self.fold, layout, given, hi), ddl)
+        names = [*(name for name, _ in self.outputs), self.state.name if self.state else "", self.left_out]
+        return {
+            name: scanned.where(f"__kind = {kind}").select(f"__row{kind}.*") for kind, name in enumerate(names) if name
+        }
+
+
+LEFT_OUT = (Column(STIME, "BIGINT"), Column("__reason", "STRING"))
+
+
+def fold_step(
+    compiler: Compiler, checked: CheckedBox, fold: Fold, inputs: Sequence[FoldInput], keys: Sequence[FieldType]
+) -> FoldBox:
+    """The step of a box that is this fold over these inputs. `keys` are the types of the parts of a key."""
+    name = checked.box.name
+    columns = [Column(f"g{i}", "DOUBLE" if kind.is_float else kind.spark) for i, kind in enumerate(keys)]
+    assert all(not compiler.order(one.stream) or one.stream in compiler.ordered for one in inputs), (
+        f"{name}: a fold is order-sensitive, and says so in its TypedBox"
+    )
+    layout = Layout(
+        tuple(c.name for c in columns),
+        tuple(len(compiler.order(one.stream)) for one in inputs),
+        tuple(len(one.values) for one in inputs),
+        tuple(stream in compiler.ordered for stream in checked.box.outputs),
+    )
+    parts = [_rows(compiler, layout, port, one) for port, one in enumerate(inputs)]
+    for reason in fold.reasons:
+        compiler.count(checked, reason, f"{name}@left out", f"__reason = {string_literal(reason)}")
+    return FoldBox(
+        name=name,
+        fold=fold,
+        rows="(\n" + "\nUNION ALL\n".join(parts) + "\n)",
+        layout=layout,
+        outputs=tuple(
+            (stream, stream_columns(compiler.stream(stream), stream in compiler.ordered))
+            for stream in checked.box.outputs
+        ),
+        single=compiler.single,
+        state=_state(compiler, name, columns),
+    )
+
+
+def key_text(name: str, kind: FieldType) -> str:
+    """A field as a part of a key, as GROUP BY sees it: one zero, one NaN."""
+    return f"nanvl({quoted(name)} + 0D, double('NaN'))" if kind.is_float else quoted(name)
+
+
+def _rows(compiler: Compiler, layout: Layout, port: int, read: FoldInput) -> str:
+    given = {**dict(zip(layout.keys, read.keys, strict=True)), "__port": str(port), STIME: STIME}
+    given |= dict(zip(layout.orders(port), (c.name for c in compiler.order(read.stream)), strict=True))
+    given |= dict(zip(layout.values(port), read.values, strict=True))
+    tests = [*read.where]
+    if compiler.folds_from is not None:
+        tests.append(f"{STIME} >= {compiler.folds_from}L")
+    items = aliased((given.get(name, "NULL"), name) for name in layout.names)
+    return select(items, relation(read.stream), f"WHERE {' AND '.join(tests)}" if tests else "")
+
+
+def _state(compiler: Compiler, box: str, keys: Sequence[Column]) -> StateEdge | None:
+    """Where the fold's state is kept; an oracle over all of the input has none."""
+    if compiler.batch and compiler.folds_from is None:
+        return None
+    columns = (Column(STIME, "BIGINT"), *keys, Column("__due", "BIGINT"), Column("__state", "BINARY"))
+    edge = StateEdge(f"{box}@state", columns, keys=tuple(c.name for c in keys))
+    compiler.keep(edge)
+    return edge
