@@ -6,9 +6,9 @@ from auroral.model.boxes.later import Later
 from auroral.model.boxes.stateless import Filter, Map, TypedMap
 from auroral.model.checking import check
 from auroral.model.diagram import QueueOptions
+from auroral.model.expression.evaluate import evaluate
 from auroral.model.xml import read_diagram
 from auroral.model.xml.folding import fold_expression
-from auroral.reference.expression import evaluate
 from model.xml.compose import AGGREGATE, JOIN, box, diagram, load, problem, problems, spec, warning
 
 FILTER = {"expression.0": "v > 1"}
