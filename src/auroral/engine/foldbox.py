@@ -90,7 +90,7 @@ def fold_step(
         tuple(len(one.values) for one in inputs),
         tuple(stream in compiler.ordered for stream in checked.box.outputs),
     )
-    parts = [_rows(compiler, layout, port, one) for port, one in enumerate(inputs)]
+    parts = [input_rows(compiler, layout, port, one) for port, one in enumerate(inputs)]
     for reason in fold.reasons:
         compiler.count(checked, reason, f"{name}@left out", f"__reason = {string_literal(reason)}")
     return FoldBox(
@@ -103,7 +103,7 @@ def fold_step(
             for stream in checked.box.outputs
         ),
         single=compiler.single,
-        state=_state(compiler, name, columns),
+        state=state_edge(compiler, name, columns),
     )
 
 
@@ -112,7 +112,7 @@ def key_text(name: str, kind: FieldType) -> str:
     return f"nanvl({quoted(name)} + 0D, double('NaN'))" if kind.is_float else quoted(name)
 
 
-def _rows(compiler: Compiler, layout: Layout, port: int, read: FoldInput) -> str:
+def input_rows(compiler: Compiler, layout: Layout, port: int, read: FoldInput) -> str:
     given = {**dict(zip(layout.keys, read.keys, strict=True)), "__port": str(port), STIME: STIME}
     given |= dict(zip(layout.orders(port), (c.name for c in compiler.order(read.stream)), strict=True))
     given |= dict(zip(layout.values(port), read.values, strict=True))
@@ -123,7 +123,7 @@ def _rows(compiler: Compiler, layout: Layout, port: int, read: FoldInput) -> str
     return select(items, relation(read.stream), f"WHERE {' AND '.join(tests)}" if tests else "")
 
 
-def _state(compiler: Compiler, box: str, keys: Sequence[Column]) -> StateEdge | None:
+def state_edge(compiler: Compiler, box: str, keys: Sequence[Column]) -> StateEdge | None:
     """Where the fold's state is kept; an oracle over all of the input has none."""
     if compiler.batch and compiler.folds_from is None:
         return None

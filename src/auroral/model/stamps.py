@@ -14,8 +14,10 @@ from auroral.model.boxes.base import Source
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join
 from auroral.model.boxes.later import PASS_ROWS_ON, Later
+from auroral.model.boxes.locks import Unlock
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.boxes.tables import Exists, Insert
 from auroral.model.diagram import Box, Diagram, Input, Stamp
 from auroral.model.errors import DiagramError, Problem, unknown_name
 from auroral.model.expression import parse
@@ -99,7 +101,18 @@ def _before(box: Box, port: int, name: str) -> Iterator[tuple[str, str]]:
     match box.spec:
         case SUnion() if (before := data_input(box, port)) is not None:
             yield before, name
-        case Filter() | Union() | SUnion() | SOutput() | Delay() | RandomDrop() | WindowDrop():
+        case (
+            Filter()
+            | Union()
+            | SUnion()
+            | SOutput()
+            | Delay()
+            | RandomDrop()
+            | WindowDrop()
+            | Insert()
+            | Exists()
+            | Unlock()
+        ):
             for stream in box.inputs:
                 yield stream, name
         case Map() if box.inputs and (copied := copied_field(box, name)) is not None:

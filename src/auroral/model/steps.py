@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal, overload
 
 from auroral.model import arguments as given
-from auroral.model.aggregate_steps import AggregateSteps
 from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxSpec, Source
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
@@ -19,12 +18,13 @@ from auroral.model.errors import Place
 from auroral.model.on_error import OnError
 from auroral.model.schema import SchemaLike
 from auroral.model.spark_function import SparkFunction, from_spark
+from auroral.model.table_steps import TableSteps
 
 WhenFailing = Literal["stop", "reject"]
 
 
 @dataclass(frozen=True, slots=True)
-class Stream(AggregateSteps):
+class Stream(TableSteps):
     """A stream of a diagram under construction. The first argument of every step is its name."""
 
     @overload

@@ -21,6 +21,7 @@ from auroral.model.boxes.join import TypedJoin
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
 from auroral.model.checking import Checked, CheckedBox
 from auroral.model.errors import DiagramError, Problem, unknown_name
+from auroral.model.regions import TypedRegion
 from auroral.model.stream import StreamType
 from auroral.reference.apply import Applied, ApplyMachine
 from auroral.reference.drop import RandomDropMachine, WindowDropMachine
@@ -29,6 +30,7 @@ from auroral.reference.join import JoinMachine
 from auroral.reference.machine import Machine, Outlet
 from auroral.reference.rows import Row, canonical_key, processing_key
 from auroral.reference.stateless import FilterMachine, IdentityMachine, MapMachine, UnionMachine
+from auroral.reference.tables import RegionMachine
 from auroral.reference.windows import EventTimeMachine, StimeMachine
 
 
@@ -132,6 +134,8 @@ def _machine(
             return RandomDropMachine(box, inputs, outlet)
         case TypedWindowDrop() as box:
             return WindowDropMachine(box, inputs, outlet)
+        case TypedRegion() as box:
+            return RegionMachine(box, outlet)
         case TypedApply() as box:
             return ApplyMachine(box, inputs, outlet, _stand_in(checked, functions), bucket)
         case other:

@@ -247,13 +247,6 @@ def test_delays() -> None:
     [
         ("bsort", {"order-on": "t", "slack": "3"}, "a"),
         ("waitfor", {"predicate": "buffered.k = enabler.k", "timeout": "3"}, "ab"),
-        ("lock", {"lockset": "s", "key": "k"}, "a"),
-        ("unlock", {"lockset": "s", "key": "k"}, "a"),
-        ("insert", {"sql": "insert into x values (1)", "pass-input": "1"}, "a"),
-        ("update", {"sql": "update x"}, "a"),
-        ("delete", {"sql": "delete from x", "pass-deletions": "1"}, "a"),
-        ("select", {"sql": "select * from x", "output-expression.0": "t", "output-field-name.0": "t"}, "a"),
-        ("exists", {"sql": "select"}, "a"),
         ("combine", {"key-field": "k", "expression.0": "t"}, "ab"),
         ("joinstatic", {"predicate": "x", "out-field.0": "t"}, "ab"),
         ("lrwaitfor", {"key-field": "k", "start-key-value": "1"}, "ab"),
@@ -288,7 +281,6 @@ def test_boxes_of_a_later_release_load(type_name: str, parameters: dict[str, str
     [
         ("bsort", {"order-on": "t", "slack": "3", "group-by": "k"}, "a", ("t", "k", "v")),
         ("waitfor", {"predicate": "buffered.k = enabler.k", "timeout": "3"}, "ab", ("t", "k", "v")),
-        ("lock", {"lockset": "s", "key": "k"}, "a", ("t", "k", "v")),
         ("revisionfilter", {"expression.0": "v > 1"}, "a", ("t", "k", "v")),
         ("revisionmap", {"expression.0": "v * 2", "output-field-name.0": "twice"}, "a", ("twice",)),
     ],

@@ -40,7 +40,6 @@ class TypedLater(TypedBox):
 
 _APPLY = "compute it in Python, with an `apply` box"
 _REVISIONS = "revisions come in a later release"
-_TABLES = "tables come in a later release"
 _NO_REVISIONS = "write {} instead, if no row of the input revises another"
 _NO_TABLES = "keep the table outside, and join with the stream of its rows"
 _IN_ORDER = "leave it out: a source puts its rows in order, within what --delay says"
@@ -53,13 +52,6 @@ LATER = {
     "xsection": NotYet("cross-section windows are folds of a later release", _APPLY),
     "waitfor": NotYet("waitfor is a fold of a later release", "join the two streams within the timeout"),
     "lrwaitfor": NotYet("lrwaitfor is a fold of a later release", _APPLY),
-    "lock": NotYet("locks come with tables in a later release", "leave it out, with the table boxes that it guards"),
-    "unlock": NotYet("locks come with tables in a later release", "leave it out, with the table boxes that it guards"),
-    "insert": NotYet(_TABLES, _NO_TABLES),
-    "update": NotYet(_TABLES, _NO_TABLES),
-    "delete": NotYet(_TABLES, _NO_TABLES),
-    "select": NotYet(_TABLES, _NO_TABLES),
-    "exists": NotYet(_TABLES, _NO_TABLES),
     "combine": NotYet("combine is a fold of a later release", _APPLY),
     "joinstatic": NotYet("joinstatic comes with tables in a later release", _NO_TABLES),
     "revisionfilter": NotYet(_REVISIONS, _NO_REVISIONS.format("filter")),
@@ -71,7 +63,7 @@ LATER = {
 }
 
 # Boxes of these types give the rows of input 0 as they came, or some of them.
-PASS_ROWS_ON = ("bsort", "waitfor", "lock", "unlock")
+PASS_ROWS_ON = ("bsort", "waitfor")
 
 _VALUES = "write window-size-by VALUES with order-by FIELD, on the field that is the input's stime"
 TUPLE_WINDOWS = NotYet("windows over a number of tuples are folds of a later release", _VALUES)

@@ -11,8 +11,10 @@ from auroral.model.boxes.base import BoxFacts, BoxSpec
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join
 from auroral.model.boxes.later import FORMS, LATER, NotYet
+from auroral.model.boxes.locks import Lock, Unlock
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.boxes.tables import Delete, Exists, Insert, Select, Update
 
 RUNNING: tuple[type[BoxSpec], ...] = (
     Filter,
@@ -26,6 +28,13 @@ RUNNING: tuple[type[BoxSpec], ...] = (
     WindowDrop,
     SUnion,
     SOutput,
+    Insert,
+    Select,
+    Update,
+    Delete,
+    Exists,
+    Lock,
+    Unlock,
 )
 """The box types that run, as the docs list them. Other spellings: sjoin, aurorajoin; delay_sel."""
 
