@@ -18,7 +18,6 @@ from auroral.engine.arrowrows import empty
 from auroral.engine.compile import Program, Step
 from auroral.engine.relations import SliceEdge, kept_name
 from auroral.engine.slice_reads import slots
-from auroral.engine.sqltext import Column
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ def _without_calls(step: Step) -> Step:
     return replace(step, python=_Applied(step.python)) if isinstance(step.python, ApplyBox) else step
 
 
-def _nothing(job: jobs._Job, wanted: Sequence[tuple[Sequence[Column], str]]) -> list[pa.Table]:
+def _nothing(job: jobs._Job, wanted: Sequence[jobs.Fetch]) -> list[pa.Table]:
     if wanted:
-        job.statement("\nUNION ALL\n".join(text for _, text in wanted))
-    return [empty(columns) for columns, _ in wanted]
+        job.statement("\nUNION ALL\n".join(one.text for one in wanted))
+    return [empty(one.columns) for one in wanted]

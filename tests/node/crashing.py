@@ -72,7 +72,7 @@ def live_with_file(place: Path, data: Path) -> None:
     runner._rebuild(engine)
 
     def step() -> None:
-        if (found := runner._next(runner._spans())) is not None:
+        if (found := runner._next(engine, runner._spans())) is not None:
             runner._do(engine, found)
 
     feed.run(threading.Event(), step)

@@ -147,3 +147,15 @@ def test_the_limits_of_a_diagram_follow_from_its_boxes() -> None:
     s.apply("g", lambda df: df, schema="v long").output("t")
     limits = Limits.of(d.check())
     assert (limits.most_buckets, limits.folds) == (MOST_CALLS, True)
+
+
+def test_what_folds_are_waiting_for_is_not_passed_over() -> None:
+    limits = Limits(10, 10, most_buckets=4, folds=True)
+    far = 10_000
+
+    def step(lo: int, due: int | None) -> Step | None:
+        return next_step(lo, far, limits, lambda lo, hi: 0, lambda stime: None, lambda: due)
+
+    assert step(0, None) == Step(0, far, skip=True)
+    assert step(0, 127) == Step(0, 120, skip=True)
+    assert step(120, 127) == Step(120, 160), "evaluated, though no row comes"

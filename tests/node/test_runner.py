@@ -67,9 +67,10 @@ def test_flush_goes_on_for_one_horizon(tmp_path: Path) -> None:
 
 
 def test_an_older_row_of_another_input_is_not_lost(tmp_path: Path) -> None:
-    runner = runner_in(tmp_path / "run", checked(2), PassOn())
+    engine = PassOn()
+    runner = runner_in(tmp_path / "run", checked(2), engine)
     runner.sources["s0"].take(rows(50.5, 60.5), 0)
-    assert runner._next(runner._spans()) is None, "the other input may begin anywhere"
+    assert runner._next(engine, runner._spans()) is None, "the other input may begin anywhere"
     runner.sources["s1"].take(rows(10.5, 20.5, 55.5), 0)
     assert drained(runner) == [10.5, 20.5, 50.5]
 
@@ -160,7 +161,7 @@ def test_snapshots_are_taken_while_running_and_at_the_stop(tmp_path: Path) -> No
     runner = runner_in(folder, d.check(), engine, snapshot_buckets=4)
     for at in range(10):
         runner.sources["s0"].take(rows(at + 0.5), 0)
-        step = runner._next(runner._spans())
+        step = runner._next(engine, runner._spans())
         if step is not None:
             runner._do(engine, step)
     assert runner.snapshots.stimes() == [4 * B, 8 * B]
@@ -175,22 +176,33 @@ def test_snapshots_are_taken_while_running_and_at_the_stop(tmp_path: Path) -> No
     assert again.seen == 10
 
 
-def test_a_damaged_snapshot_is_passed_over_and_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("damaged", "loaded", "begin"),
+    [(8 * B, [4], 3 * B), (4 * B, [], 0)],
+    ids=["changes", "what the changes are of"],
+)
+def test_a_damaged_snapshot_is_passed_over_and_told(
+    tmp_path: Path, damaged: int, loaded: list[int], begin: int
+) -> None:
     d = auroral.diagram("d", bucket="1s")
     s = d.input("s0", "ts long, v long", stime="ts", unit="us")
     s.running("r", {"v": "sum(v)"}, by=["ts"]).output("out")
-    runner = runner_in(tmp_path / "run", d.check(), PassOn())
-    runner.sources["s0"].take(rows(1.5, 2.5, 9.5), 0)
+    engine = PassOn()
+    runner = runner_in(tmp_path / "run", d.check(), engine, snapshot_buckets=4)
+    for at in range(10):
+        runner.sources["s0"].take(rows(at + 0.5), 0)
+        if (step := runner._next(engine, runner._spans())) is not None:
+            runner._do(engine, step)
     drained(runner)
-    (snapshot,) = (tmp_path / "run" / "state").glob("*.state")
+    snapshot = tmp_path / "run" / "state" / f"{damaged}.state"
     content = bytearray(snapshot.read_bytes())
     content[-1] ^= 1
     snapshot.write_bytes(content)
     engine = PassOn()
     runner = runner_in(tmp_path / "run", d.check(), engine)
     drained(runner)
-    assert engine.calls == [(1 * B, 9 * B)], "from the beginning"
-    assert "damaged" in runner.status().notes[0]
+    assert (engine.loaded, engine.calls[0][0], engine.calls[-1][1]) == (loaded, begin, 9 * B)
+    assert f"{damaged}.state is damaged" in runner.status().notes[0]
 
 
 def test_years_without_rows_are_passed_over(tmp_path: Path) -> None:
@@ -285,7 +297,7 @@ def test_clock_stamped_inputs_close_buckets_without_rows(tmp_path: Path) -> None
     runner.sources["s0"].take(rows(0), now[0])
     now[0] = 9 * B
     runner._advance()
-    step = runner._next(runner._spans())
+    step = runner._next(engine, runner._spans())
     assert step is not None and (step.lo, step.hi) == (5 * B, 9 * B)
     runner._do(engine, step)
     assert stimes(runner) == [5 + 1 / B]

@@ -1,7 +1,6 @@
 """Which part of a run is compared, without Spark: after a mend, with a record that does not fit, and while one is replaced."""
 
 import json
-import pickle
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +18,7 @@ from auroral.node.runfolder import RunFolder
 from auroral.node.runner import Runner
 from auroral.node.standing import Standing
 from auroral.node.verified import Verified, VerifiedError
-from node.running import B, PassOn, rows
+from node.running import B, PassOn, counted, rows
 from node.running import verified as verified_run
 
 
@@ -76,7 +75,7 @@ def test_fold_state_of_earlier_functions_is_told_of_where_there_is_no_other(fold
     auroral.prune(folder)
     go_on(folder, mended, 20, 25)
     stretch = next_stretch(folder)
-    assert stretch.piece is not None and stretch.piece.states == pickle.dumps(1)
+    assert stretch.piece is not None and stretch.piece.states == counted(1).to_bytes()
     assert stretch.note is not None and stretch.note.endswith("a difference may come from that alone")
 
 
@@ -106,7 +105,7 @@ def test_a_verification_that_ends_while_a_run_is_resumed(folder: Path, monkeypat
     """The record is read before its state, which the next one replaces."""
     shutil.rmtree(folder / "state")
     auroral.prune(folder)
-    load, ended, newer = verified.load, [], pickle.dumps(2)
+    load, ended, newer = verified.load, [], counted(2).to_bytes()
 
     def load_and_end_another(of: RunFolder) -> Verified | None:
         found = load(of)

@@ -31,6 +31,9 @@ from auroral.dpc.events import (
 from auroral.dpc.layout import Layout, Phase, Wanted
 from auroral.dpc.values import LOST, Content, Snapshot
 from auroral.dpc.versions import NO_CHANGE, Decision, Plan
+from auroral.engine.foldstates import FoldStates
+from auroral.engine.keyedstate import state_of
+from auroral.node.fleet.contents import state_content
 from auroral.node.store import journal
 from auroral.node.store.corestore import CoreStore
 from auroral.sim.disks import Disks
@@ -76,6 +79,10 @@ def state(seed: int) -> Content | None:
             return Content(seed, seed % 20, table(seed, seed % 20))
 
 
+def fold_states(keys: int) -> FoldStates:
+    return FoldStates({"box@state": state_of((b"%d" % number, b"nn") for number in range(keys))})
+
+
 def layout(seed: int) -> Layout:
     return Layout(
         {"q": ("a", f"b{seed}"), "r": ("c",)},
@@ -100,6 +107,7 @@ class Core:
     """All that was ever kept of a bucket."""
     snapshots: dict[str, list[Snapshot]] = field(default_factory=lambda: defaultdict(list))
     seed: int = 0
+    folded: FoldStates = field(default_factory=lambda: fold_states(60))
 
     def effects(self, decides: bool = True) -> list[Effect]:
         kinds = (
@@ -146,11 +154,21 @@ class Core:
         )
 
     def _save(self) -> Effect:
-        stream = self.rng.choice("fg")
+        stream = self.rng.choice("fggg")
         before = self.snapshots[stream]
-        snapshot = Snapshot((before[-1].bucket if before else 0) + self.rng.randrange(5), state(self._next()))
+        # The one's are of any kind, the other's those of folds, which are written as what changed.
+        saved = state(self._next()) if stream == "f" or self.rng.random() < 0.1 else self._folded()
+        snapshot = Snapshot((before[-1].bucket if before else 0) + self.rng.randrange(5), saved)
         before.append(snapshot)
         return SaveState(stream, snapshot)
+
+    def _folded(self) -> Content:
+        if self.rng.random() < 0.05:
+            # Begun anew, from somewhere else.
+            self.folded = fold_states(self.rng.randrange(60))
+        changes = {b"%d" % self.rng.randrange(80): self.rng.choice((None, b"n%d" % self._next())) for _ in range(4)}
+        self.folded = self.folded.replaced({"box@state": self.folded.of("box@state").updated(changes)})
+        return state_content(self.folded)
 
     def _drop(self) -> Effect:
         stream = self.rng.choice("fg")
@@ -176,6 +194,8 @@ class Core:
 
 
 def rows_of(one: Content | None) -> Any:
+    if one is not None and isinstance(one.rows, FoldStates):
+        return one.hash, one.count, one.rows.digest, one.rows.rows().to_pylist()
     if one is None or not isinstance(one.rows, pa.RecordBatch | pa.Table):
         return None if one is None else (one.hash, one.count, one.rows)
     return one.hash, one.count, type(one.rows).__name__, one.rows.schema, one.rows.to_pylist()

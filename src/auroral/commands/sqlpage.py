@@ -86,6 +86,9 @@ def sql_page(checked: Checked, form: str) -> Page:
     fetched = [step.both for step in program.steps if step.both is not None]
     finals = {both.relation: _all_of(both.relation, both.columns) for both in fetched}
     split = {both.output.name for both in fetched}
+    for fold in (step.fold for step in program.steps if step.fold is not None):
+        finals[fold.fetched] = f"SELECT *\nFROM {fold.rows}"
+        split |= {name for name, _ in fold.outputs}
     finals |= {edge.name: _all_of(edge.name, edge.columns) for edge in program.outputs if edge.name not in split}
     ctes = [cte for step in program.steps for cte in (*step.ctes, *step.behind)]
     statements = {name: readable(with_ctes(needed(ctes, final)[0], final)) for name, final in finals.items()}
@@ -126,6 +129,9 @@ def _comment(checked: Checked, step: Step) -> str:
     said = summary(found.spec).replace("\n", " ")
     kind = getattr(found.spec, "type_name", found.spec.type)
     text = f"-- box {found.name} ({kind}{': ' if said else ''}{said})"
+    if step.fold is not None:
+        gives = " and ".join(quoted(stream) for stream in found.outputs)
+        text += f"\n--   {gives}: not SQL but a fold in Python, over {quoted(step.fold.fetched)}, which is fetched"
     if step.python is not None:
         reads = " and ".join(quoted(stream) for stream in found.inputs)
         how = "the function itself" if isinstance(found.spec, Apply) else "a scan in Python"

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from auroral.engine.sqltext import STIME, Column, unquoted
+from auroral.engine.sqltext import STIME, UNKNOWN, Column, unquoted
 
 _SCALARS = {
     "TINYINT": pa.int8(),
@@ -30,6 +30,8 @@ _SCALARS = {
 
 def arrow_type(spark: str) -> pa.DataType:
     """The Arrow type that a column of a Spark type travels in."""
+    if spark == UNKNOWN:
+        return pa.null()
     if spark in _SCALARS:
         return _SCALARS[spark]
     if match := re.fullmatch(r"DECIMAL\((\d+),(\d+)\)", spark):
@@ -87,6 +89,11 @@ def between(table: pa.Table, lo: int, hi: int) -> pa.Table:
 
 def canonical(table: pa.Table) -> pa.Table:
     """Rows in output order: stime, then all columns in order; nulls first, NaN last, -0.0 before 0.0 where all else is equal."""
+    return sorted_by(table, table.column_names)
+
+
+def sorted_by(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Rows in the order of these columns, in the same manner."""
     keys: list[tuple[str, str]] = []
     sortable: dict[str, pa.ChunkedArray] = {}
     signs: list[pa.ChunkedArray] = []
@@ -96,7 +103,7 @@ def canonical(table: pa.Table) -> pa.Table:
         sortable[name] = values
         keys.append((name, "ascending"))
 
-    for column in table.columns:
+    for column in table.select(names).columns:
         if column.null_count:
             add(pc.is_valid(column).cast(pa.int8()))
         kind = column.type
@@ -155,7 +162,8 @@ def flattened(structs: pa.ChunkedArray, columns: Sequence[Column]) -> pa.Table:
     """A column of structs as a table; the fields are these columns, in order."""
     if len(structs) == 0:
         return empty(columns)
-    return as_declared(pa.table(structs.combine_chunks().flatten(), [c.name for c in columns]), columns)
+    found = pa.table(structs.combine_chunks().flatten(), [c.name for c in columns])
+    return found if any(c.type == UNKNOWN for c in columns) else as_declared(found, columns)
 
 
 def logical_hash(table: pa.Table) -> str:

@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 from auroral.engine.arrowrows import arrow_schema, as_declared
 from auroral.engine.compile import Program, compile_program
 from auroral.engine.failures import explained
+from auroral.engine.foldstates import FoldStates, edge_changes, edge_rows, from_bytes
 from auroral.engine.jobs import Leaf, Result, run_program
 from auroral.engine.judging import judge
 from auroral.engine.lanes import Lanes
 from auroral.engine.relations import Edge, StateEdge, kept_name
 from auroral.engine.sqltext import STIME
-from auroral.engine.statelog import StateLog
 from auroral.model.checking import Checked
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Piece:
     """A part of the input in place of all of it: rows from `begin` on, which is a bucket's start.
 
     Results are right from `since` on, and only counts of rows from there on are given. Folds, where there are any, take
-    up at `folds_from` the state `states`, in the form of `StateLog.dump`; without it they begin with nothing.
+    up at `folds_from` the state `states`, in the form of `FoldStates.to_bytes`; without it they begin with nothing.
     """
 
     begin: int
@@ -88,11 +88,12 @@ def fold_states(
     program = _compiled(checked, piece, True)
     leaves = _leaves(program, sources, at, folder, piece)
     result = _run(session, replace(program, outputs=(), counts=()), leaves, piece.begin, at, folder)
-    known, states = _known(piece), StateLog()
-    for edge in _state_edges(program):
-        known.append(edge, piece.begin, at, result.kept[edge.name])
-        states.append(edge, at, at, known.read(edge, at))
-    return states.dump()
+    known = _known(piece)
+    states = {
+        edge.name: known.of(edge.name).updated(dict(edge_changes(edge, result.kept[edge.name])))
+        for edge in _state_edges(program)
+    }
+    return FoldStates(states).to_bytes()
 
 
 def _compiled(checked: Checked, piece: Piece | None, many_bins: bool) -> Program:
@@ -112,15 +113,12 @@ def _leaves(
     if piece is not None and piece.folds_from is not None:
         known = _known(piece)
         for edge in _state_edges(program):
-            leaves[kept_name(edge)] = Leaf(edge.columns, [known.read(edge, piece.folds_from)])
+            leaves[kept_name(edge)] = Leaf(edge.columns, [edge_rows(edge, known.of(edge.name), piece.folds_from - 1)])
     return leaves
 
 
-def _known(piece: Piece) -> StateLog:
-    states = StateLog()
-    if piece.states is not None:
-        states.load(piece.states)
-    return states
+def _known(piece: Piece) -> FoldStates:
+    return FoldStates() if piece.states is None else from_bytes(piece.states)
 
 
 def _state_edges(program: Program) -> list[StateEdge]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from auroral.engine.drop_sql import random_drop, window_drop
 from auroral.engine.event_time_sql import event_time_aggregate, late_rows
 from auroral.engine.expression import to_sql
+from auroral.engine.foldbox import FoldBox
 from auroral.engine.join_sql import join
 from auroral.engine.relations import Both, Edge, SliceEdge, kept_name, stream_columns
 from auroral.engine.scans import PythonBox, python_box
@@ -49,8 +50,15 @@ class Step:
     inputs: tuple[str, ...] = ()
     wave: int = 0
     both: Both | None = None
+    fold: FoldBox | None = None
+    """To be run in this process, over rows that are fetched."""
     behind: tuple[Cte, ...] = ()
-    """Steps over the output of `both`, which is a relation only once it was fetched."""
+    """Steps over the output of `both` or `fold`, which is a relation only once it was fetched."""
+    gives: tuple[str, ...] = ()
+
+    @property
+    def fetches(self) -> bool:
+        return self.both is not None or self.fold is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +147,9 @@ class Compiler:
         for box in self.checked.boxes:
             step = self._step(box)
             wave = max((waves.get(stream, 0) for stream in box.box.inputs), default=0)
-            steps.append(replace(step, inputs=box.box.inputs, wave=wave))
-            # What an aggregate over slices gives is fetched, and read by jobs of the next wave.
-            waves.update(dict.fromkeys(box.box.outputs, wave + (step.both is not None)))
+            steps.append(replace(step, inputs=box.box.inputs, gives=box.box.outputs, wave=wave))
+            # What an aggregate over slices or a fold gives is fetched, and read by jobs of the next wave.
+            waves.update(dict.fromkeys(box.box.outputs, wave + step.fetches))
         outputs = tuple(
             Edge(output.stream, stream_columns(self.stream(output.stream), output.stream in self.given_ordered))
             for output in self.checked.diagram.outputs
@@ -215,7 +223,7 @@ class Compiler:
         ctes = [Cte(stream, select(items, relation(edge.name), cut))]
         if stream in self.past:
             ctes.append(Cte(stream + PAST, select(items, relation(edge.name), f"WHERE {STIME} < {HI}")))
-        return Step(stream, tuple(ctes))
+        return Step(stream, tuple(ctes), gives=(stream,))
 
     def _step(self, checked: CheckedBox) -> Step:
         box, typed, scan = checked.box, checked.typed, python_box(checked, self)
@@ -224,6 +232,8 @@ class Compiler:
         else:
             ctes = late_rows(self, checked, typed) if isinstance(typed, TypedEventTimeAggregate) else []
         past = tuple(cte for stream in box.outputs for cte in self._past_cte(stream))
+        if self.single and isinstance(scan, FoldBox):
+            return Step(box.name, fold=scan, behind=past)
         slices = self.kept.get(f"{box.name}@slices")
         if not (self.single and isinstance(slices, SliceEdge)):
             return Step(box.name, (*ctes, *past), scan)

@@ -16,13 +16,14 @@ from auroral.engine.arrowrows import between, canonical
 from auroral.engine.compile import Program, compile_program
 from auroral.engine.edgelog import STABLE, EdgeLog, Segment, Version, cut_up, parquet_segment
 from auroral.engine.failures import explained
+from auroral.engine.foldstates import FoldStates, edge_changes, edge_rows
 from auroral.engine.jobs import Leaf, Result, run_program
 from auroral.engine.judging import judge, sql_expressions
+from auroral.engine.keyedstate import KeyedState
 from auroral.engine.lanes import Lanes
 from auroral.engine.relations import Edge, SliceEdge, StateEdge, kept_name
 from auroral.engine.running import RunningWindows
 from auroral.engine.slice_reads import lacks_values, needs_more_bins, slots, stored_nodes, stored_states
-from auroral.engine.statelog import StateLog
 from auroral.model.checking import Checked
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ class Engine:
     """Outputs that are given in processing order, with their order key."""
     many_bins: bool = field(init=False, default=False)
     log: EdgeLog = field(init=False)
-    states: StateLog = field(init=False)
+    states: FoldStates = field(init=False)
+    """Of all folds, where the ranges so far end."""
     small: Program = field(init=False)
     middle: Program = field(init=False)
     large: Program = field(init=False)
@@ -85,7 +87,7 @@ class Engine:
 
     def __post_init__(self) -> None:
         self.log = EdgeLog(self.folder)
-        self.states = StateLog()
+        self.states = FoldStates()
         self._lanes = Lanes(self.session, self.large_settings)
         self._compile()
         if sql_expressions(self.checked):
@@ -102,19 +104,11 @@ class Engine:
     def forget(self) -> None:
         """All that was read and kept, and all states: as if nothing had been evaluated."""
         self.log.clear()
-        self.states = StateLog()
+        self.states = FoldStates()
         self._running = RunningWindows()
 
-    def fold_states(self, at: int) -> dict[str, pa.Table]:
-        """Of each fold, at stime `at`, where the ranges so far end."""
-        return {edge.name: self.states.read(edge, at) for edge in self._folds()}
-
-    def begin_folds(self, states: Mapping[str, pa.Table], at: int) -> None:
-        for edge in self._folds():
-            self.states.begin(edge, states[edge.name], at)
-
-    def _folds(self) -> list[StateEdge]:
-        return [edge for edge in self.small.kept if isinstance(edge, StateEdge)]
+    def _state(self, edge: StateEdge) -> KeyedState:
+        return self.states.of(edge.name).indexed(self.bucket)
 
     @property
     def bucket(self) -> int:
@@ -132,7 +126,10 @@ class Engine:
         if lo % self.bucket or hi % self.bucket or lo >= hi:
             raise ValueError(f"[{lo}, {hi}) is not a range of buckets of {self.bucket} us")
         program, result = self._run(lo, hi)
+        self.states = self.states.replaced(self._states_after(result))
         for edge in self.small.kept:
+            if isinstance(edge, StateEdge):
+                continue
             rows = result.kept[edge.name]
             if isinstance(edge, SliceEdge):
                 rows = self._without_windows(edge, lo, hi, rows, version, program.single)
@@ -140,6 +137,14 @@ class Engine:
         outputs = {name: _output_segment(lo, hi, version, given) for name, given in result.outputs.items()}
         self._collect(hi)
         return Evaluation(lo, hi, outputs, result.counts)
+
+    def _states_after(self, result: Result) -> dict[str, KeyedState]:
+        changed = {
+            edge.name: self._state(edge).updated(dict(edge_changes(edge, result.kept[edge.name])))
+            for edge in self.small.kept
+            if isinstance(edge, StateEdge) and edge.name not in result.states
+        }
+        return {**result.states, **changed}
 
     def _program(self, lo: int, hi: int) -> Program:
         # Of segments as a whole: to cut them at the range's ends only in order to count would cost more than it tells.
@@ -165,16 +170,20 @@ class Engine:
 
     def _run(self, lo: int, hi: int) -> tuple[Program, Result]:
         program = self._program(lo, hi)
-        leaves = {kept_name(edge): self._leaf(edge, lo, hi, program.single) for edge in program.edges}
+        folds = {edge.name: self._state(edge) for edge in program.kept if isinstance(edge, StateEdge)}
+        leaves = {
+            kept_name(edge): self._leaf(edge, lo, hi, program.single)
+            for edge in program.edges
+            if not (program.single and edge.name in folds)
+        }
         slices = self._slices()
         if not self.many_bins and any(needs_more_bins(e, leaves[kept_name(e)].tables) for e in slices):
             return self._run_with_many_bins(lo, hi)
         texts = {s: text for edge in slices for s, text in slots(edge, lo, hi, program is self.small).items()}
         try:
             with self._lane(program, leaves) as spark:
-                result = run_program(
-                    spark, program, leaves, lo, hi, None if program.single else self.log.new_path, texts
-                )
+                new_path = None if program.single else self.log.new_path
+                result = run_program(spark, program, leaves, lo, hi, new_path, texts, FoldStates(folds))
         except Exception as error:
             if self.many_bins or exact.MANY_BINS not in str(error):
                 if failed := explained(error, lo, hi):
@@ -199,7 +208,7 @@ class Engine:
     def _leaf(self, edge: Edge, lo: int, hi: int, single: bool) -> Leaf:
         """What a job for [lo, hi) reads of an edge."""
         if isinstance(edge, StateEdge):
-            return Leaf(edge.columns, [self.states.read(edge, lo)])
+            return Leaf(edge.columns, [edge_rows(edge, self.states.of(edge.name), lo - 1)])
         if isinstance(edge, SliceEdge):
             if single:
                 return Leaf(edge.columns, list(stored_states(self.log, self._running, edge, lo, hi, self.bucket)))
@@ -227,12 +236,9 @@ class Engine:
         return rows.filter(pc.invert(windows))
 
     def _keep(self, edge: Edge, lo: int, hi: int, rows: pa.Table, version: Version) -> None:
-        if isinstance(edge, StateEdge):
-            self.states.append(edge, lo, hi, rows)
-        else:
-            # Also where there are no rows: what is stable and empty must hide what was tentative and was not.
-            for piece in cut_up(Segment(lo, hi, version, rows.num_rows, rows), self.bucket):
-                self.log.append(edge, piece)
+        # Also where there are no rows: what is stable and empty must hide what was tentative and was not.
+        for piece in cut_up(Segment(lo, hi, version, rows.num_rows, rows), self.bucket):
+            self.log.append(edge, piece)
 
     def _collect(self, frontier: int) -> None:
         """Forget what no later range reads."""

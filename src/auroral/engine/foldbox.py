@@ -5,15 +5,29 @@ To add a fold: write it on the interface of `fold`, and say in `foldboxes.fold_b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from auroral.engine.applying import Statement
 from auroral.engine.fold import Fold
-from auroral.engine.foldscan import Layout, fold_scan
+from auroral.engine.foldrun import Folded, run_fold
+from auroral.engine.foldscan import Layout, Scan, fold_scan
+from auroral.engine.keyedstate import KeyedState
 from auroral.engine.relations import StateEdge, kept_name, stream_columns
-from auroral.engine.sqltext import STIME, Column, aliased, quoted, relation, select, string_literal, struct_type
+from auroral.engine.sqltext import (
+    STIME,
+    UNKNOWN,
+    Column,
+    aliased,
+    quoted,
+    relation,
+    select,
+    string_literal,
+    struct_type,
+)
 from auroral.model.checking import CheckedBox
 from auroral.model.types import FieldType
 
@@ -36,42 +50,84 @@ class FoldInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldBox:
-    """`rows` is a relation of all rows that the fold reads in a range: key columns, port, stime, and for each port its order key and values."""
+    """`rows` is a relation of all rows that the box reads in a range: key columns, port, stime, and for each port its order key and values.
+
+    It is run in this process, over rows that were fetched, or in Spark's workers, with the state as rows.
+    """
 
     name: str
-    fold: Fold
     rows: str
     layout: Layout
     outputs: tuple[tuple[str, tuple[Column, ...]], ...]
-    single: bool
     state: StateEdge | None
+    types: list[str] = field(default_factory=list, compare=False)
+    """Of the columns of `rows`, once Spark was asked: they are those of the box's expressions."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Of `rows`."""
+        return tuple(Column(name, UNKNOWN) for name in self.layout.names)
+
+    @property
+    def output_columns(self) -> list[tuple[Column, ...]]:
+        return [columns for _, columns in self.outputs]
+
+    @property
+    def fetched(self) -> str:
+        """What `rows` are called where people read of them."""
+        return f"{self.name}@rows"
 
     @property
     def left_out(self) -> str:
         """The relation that has a row for each that the fold leaves out."""
         return f"{self.name}@left out"
 
+    def run(self, rows: pa.Table, state: KeyedState, lo: int, hi: int) -> Folded:
+        raise AssertionError("told by each kind")
+
     def frames(self, statement: Statement, lo: int, hi: int) -> Mapping[str, DataFrame]:
+        raise AssertionError("told by each kind")
+
+    def with_state(self) -> str:
+        """Rows, and before them the state, told apart by __tag."""
         layout = self.layout
         rows = select(
             ["1 AS __tag", "CAST(NULL AS BIGINT) AS __due", "CAST(NULL AS BINARY) AS __state", "*"], self.rows
         )
-        if self.state is not None:
-            nulls = [f"NULL AS {name}" for name in layout.names[len(layout.keys) :]]
-            state = select(["0 AS __tag", "__due", "__state", *layout.keys, *nulls], relation(kept_name(self.state)))
-            rows = f"{state}\nUNION ALL\n{rows}"
-        frame = statement(rows)
-        frame = frame.coalesce(1) if self.single or not layout.keys else frame.repartition(*layout.keys)
-        frame = frame.sortWithinPartitions(*layout.keys, "__tag", *layout.order)
-        given = [*(columns for _, columns in self.outputs), self.state.columns if self.state else (), LEFT_OUT]
+        if self.state is None:
+            return rows
+        nulls = [f"NULL AS {name}" for name in layout.names[len(layout.keys) :]]
+        state = select(["0 AS __tag", "__due", "__state", *layout.keys, *nulls], relation(kept_name(self.state)))
+        return f"{state}\nUNION ALL\n{rows}"
+
+    def scanned(self, frame: DataFrame, scan: Callable[[Given], Scan]) -> Mapping[str, DataFrame]:
+        """The relations that a scan gives, by name."""
+        given = [*self.output_columns, self.state.columns if self.state else (), LEFT_OUT]
         ddl = ", ".join(["__kind INT", *(f"__row{i} {struct_type(c)}" for i, c in enumerate(given) if c)])
-        scanned = frame.mapInArrow(fold_scan(self.fold, layout, given, hi), ddl)
+        scanned = frame.mapInArrow(scan(given), ddl)
         names = [*(name for name, _ in self.outputs), self.state.name if self.state else "", self.left_out]
         return {
             name: scanned.where(f"__kind = {kind}").select(f"__row{kind}.*") for kind, name in enumerate(names) if name
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedFoldBox(FoldBox):
+    """Of a fold that works one key at a time."""
+
+    fold: Fold
+
+    def run(self, rows: pa.Table, state: KeyedState, lo: int, hi: int) -> Folded:
+        return run_fold(self.fold, self.layout, self.output_columns, rows, state, lo, hi)
+
+    def frames(self, statement: Statement, lo: int, hi: int) -> Mapping[str, DataFrame]:
+        layout, frame = self.layout, statement(self.with_state())
+        frame = frame.repartition(*layout.keys) if layout.keys else frame.coalesce(1)
+        frame = frame.sortWithinPartitions(*layout.keys, "__tag", *layout.order)
+        return self.scanned(frame, lambda given: fold_scan(self.fold, layout, given, hi))
+
+
+Given = Sequence[Sequence[Column]]
 LEFT_OUT = (Column(STIME, "BIGINT"), Column("__reason", "STRING"))
 
 
@@ -91,9 +147,10 @@ def fold_step(
         tuple(stream in compiler.ordered for stream in checked.box.outputs),
     )
     parts = [input_rows(compiler, layout, port, one) for port, one in enumerate(inputs)]
-    for reason in fold.reasons:
+    # What runs in this process counts by itself.
+    for reason in () if compiler.single else fold.reasons:
         compiler.count(checked, reason, f"{name}@left out", f"__reason = {string_literal(reason)}")
-    return FoldBox(
+    return KeyedFoldBox(
         name=name,
         fold=fold,
         rows="(\n" + "\nUNION ALL\n".join(parts) + "\n)",
@@ -102,7 +159,6 @@ def fold_step(
             (stream, stream_columns(compiler.stream(stream), stream in compiler.ordered))
             for stream in checked.box.outputs
         ),
-        single=compiler.single,
         state=state_edge(compiler, name, columns),
     )
 

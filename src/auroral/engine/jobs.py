@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +16,9 @@ from auroral.engine.compile import Program, Step
 from auroral.engine.expression import USER_FUNCTION_PREFIX
 from auroral.engine.failures import guarded
 from auroral.engine.filelayout import spark_layout
+from auroral.engine.foldbox import FoldBox
+from auroral.engine.foldstates import FoldStates
+from auroral.engine.keyedstate import KeyedState
 from auroral.engine.reached import result_type
 from auroral.engine.relations import Both, Edge, SliceEdge, StateEdge
 from auroral.engine.sqltext import (
@@ -61,9 +64,20 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    outputs: Mapping[str, pa.Table | list[Path]]
-    kept: Mapping[str, pa.Table]
-    counts: Mapping[tuple[str, str], int]
+    """`states` are those of folds that ran in this process; of others, `kept` has the keys that were touched."""
+
+    outputs: Mapping[str, pa.Table | list[Path]] = field(default_factory=dict)
+    kept: Mapping[str, pa.Table] = field(default_factory=dict)
+    counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    states: Mapping[str, KeyedState] = field(default_factory=dict)
+
+    def __or__(self, other: Result) -> Result:
+        return Result(
+            {**self.outputs, **other.outputs},
+            {**self.kept, **other.kept},
+            {**self.counts, **other.counts},
+            {**self.states, **other.states},
+        )
 
 
 NewPath = Callable[[Edge], Path]
@@ -77,13 +91,16 @@ def run_program(
     hi: int,
     new_path: NewPath | None,
     slots: Mapping[str, str],
+    states: FoldStates | None = None,
 ) -> Result:
-    """Evaluate [lo, hi). `slots` are texts that stand in statements for this range.
+    """Evaluate [lo, hi). `slots` are texts that stand in statements for this range, `states` what folds go on from in this process.
 
     Without `new_path`, everything comes back through memory; with it, outputs are written as Parquet, and slices, which may be
     many times the rows that they are made from, come back through files: the driver's JVM could not hold them.
     """
-    job = _Job(spark, program, lo, hi, {**slots, LO: f"{lo}L", HI: f"{hi}L"})
+    job = _Job(
+        spark, program, lo, hi, {**slots, LO: f"{lo}L", HI: f"{hi}L"}, FoldStates() if states is None else states
+    )
     try:
         job.read(leaves)
         if new_path is None:
@@ -92,10 +109,58 @@ def run_program(
         job.analyse_shared_steps()
         written = {edge.name: job.written(edge, new_path(edge)) for edge in program.outputs}
         slices = {e.name: job.through_files(e, new_path(e)) for e in program.kept if isinstance(e, SliceEdge)}
-        rest = job.collected((), [edge for edge in program.kept if edge.name not in slices], ())
+        rest = job.collected((), [edge for edge in program.kept if edge.name not in slices], program.counts)
         return Result(written, {**slices, **rest.kept}, rest.counts)
     finally:
         job.drop_views()
+
+
+class Fetch(NamedTuple):
+    """A relation that is wanted: its columns, and the statement that gives it. What folds read has types that only Spark knows."""
+
+    columns: Sequence[Column]
+    text: str
+    fold: FoldBox | None = None
+
+
+Count = tuple[str, str, str]
+"""Box, reason, and the query that counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is still to be fetched. `there` is the wave from which on statements can read a stream, or what a box counts."""
+
+    outputs: Sequence[Edge] = ()
+    kept: Sequence[Edge] = ()
+    counts: Sequence[Count] = ()
+    there: Mapping[str, int] = field(default_factory=dict)
+
+    @staticmethod
+    def of(program: Program) -> _Wanted:
+        kept = [edge for edge in program.kept if not isinstance(edge, StateEdge)]
+        there = {name: step.wave + step.fetches for step in program.steps for name in (*step.gives, step.name)}
+        return _Wanted(program.outputs, kept, program.counts, there)
+
+    def readable(self, wave: int) -> _Wanted:
+        """What statements of this wave can read."""
+
+        def there(name: str) -> bool:
+            return name in self.there and self.there[name] <= wave
+
+        return _Wanted(
+            [edge for edge in self.outputs if there(edge.name)],
+            [edge for edge in self.kept if there(edge.name)],
+            [count for count in self.counts if there(count[0])],
+        )
+
+    def without(self, asked: _Wanted, found: Result) -> _Wanted:
+        return replace(
+            self,
+            outputs=[edge for edge in self.outputs if edge.name not in found.outputs],
+            kept=[edge for edge in self.kept if edge.name not in found.kept],
+            counts=[count for count in self.counts if count not in asked.counts],
+        )
 
 
 @dataclass(slots=True)
@@ -105,6 +170,7 @@ class _Job:
     lo: int
     hi: int
     slots: Mapping[str, str]
+    states: FoldStates
     ctes: list[Cte] = field(default_factory=list)
     views: list[str] = field(default_factory=list)
 
@@ -160,27 +226,34 @@ class _Job:
             self.ctes += step.ctes
 
     def in_waves(self) -> Result:
-        """All in one job, or in one for each wave of aggregates over slices: what these give, the next wave reads."""
+        """All in one job, or in one for each wave of aggregates over slices and of folds: what these give, the next wave reads."""
         steps = self.program.steps
-        fetched = Result({}, {}, {})
+        wanted, found = _Wanted.of(self.program), Result()
         for wave in range(max(step.wave for step in steps) + 1):
-            self.steps([step for step in steps if step.wave == wave])
-            boths = [step.both for step in steps if step.wave == wave and step.both is not None]
-            if not boths:
+            here = [step for step in steps if step.wave == wave]
+            self.steps(here)
+            if not any(step.fetches for step in here):
                 continue
-            found = self.collected((), (), boths)
-            fetched = Result({**fetched.outputs, **found.outputs}, {**fetched.kept, **found.kept}, {})
+            boths = [step.both for step in here if step.both is not None]
+            folds = [step.fold for step in here if step.fold is not None]
+            # Folds often are the last that is fetched: what can be read already need not be a job of its own.
+            early = wanted.readable(wave) if folds else _Wanted()
+            given = self.collected(early.outputs, early.kept, early.counts, boths, folds)
+            found |= given
             read_later = {stream for step in steps if step.wave > wave for stream in step.inputs}
-            handed = {n: table for n, table in found.outputs.items() if n in read_later and isinstance(table, pa.Table)}
+            fetched = {stream for step in here if step.fetches for stream in step.gives}
+            handed = {n: t for n, t in given.outputs.items() if n in read_later & fetched and isinstance(t, pa.Table)}
             if handed:
                 self._rows(handed)
-            self.ctes += [cte for step in steps if step.wave == wave for cte in step.behind]
-        outputs = [edge for edge in self.program.outputs if edge.name not in fetched.outputs]
-        rest = self.collected(outputs, [edge for edge in self.program.kept if edge.name not in fetched.kept], ())
-        asked = {
-            e.name: as_declared(fetched.outputs[e.name], e.columns) for e in self.program.outputs if e not in outputs
-        }
-        return Result({**asked, **rest.outputs}, {**fetched.kept, **rest.kept}, rest.counts)
+            self.ctes += [cte for step in here for cte in step.behind]
+            wanted = wanted.without(early, found)
+        found |= self.collected(wanted.outputs, wanted.kept, wanted.counts)
+        asked = {}
+        for edge in self.program.outputs:
+            table = found.outputs[edge.name]
+            assert isinstance(table, pa.Table)
+            asked[edge.name] = as_declared(table, edge.columns)
+        return Result(asked, found.kept, found.counts, found.states)
 
     def analyse_shared_steps(self) -> None:
         """Make a view of each step that is read more than once: it would be analysed anew in each statement that reads it."""
@@ -198,42 +271,59 @@ class _Job:
         assert views <= set(self.views), f"neither a step before its user nor a view: {sorted(views - set(self.views))}"
         return self.spark.sql(filled(inlined(steps, final), self.slots))
 
-    def collected(self, outputs: Sequence[Edge], kept: Sequence[Edge], boths: Sequence[Both]) -> Result:
-        """All relations in one job, told apart by a tag."""
-        wanted = [(edge.columns, _rows_of(edge)) for edge in outputs]
-        wanted += [(edge.columns, _recent_rows_of(edge)) for edge in kept]
-        wanted += [(both.columns, f"SELECT * FROM {relation(both.relation)}") for both in boths]
-        counting = bool(self.program.counts) and not boths
-        if counting:
+    def collected(
+        self,
+        outputs: Sequence[Edge],
+        kept: Sequence[Edge],
+        counts: Sequence[Count] = (),
+        boths: Sequence[Both] = (),
+        folds: Sequence[FoldBox] = (),
+    ) -> Result:
+        """All relations in one job, told apart by a tag; folds over theirs."""
+        wanted = [Fetch(edge.columns, _rows_of(edge)) for edge in outputs]
+        wanted += [Fetch(edge.columns, _recent_rows_of(edge)) for edge in kept]
+        wanted += [Fetch(both.columns, f"SELECT * FROM {relation(both.relation)}") for both in boths]
+        wanted += [Fetch(fold.columns, f"SELECT * FROM {fold.rows}", fold) for fold in folds]
+        if counts:
             columns = (Column("box", "STRING"), Column("reason", "STRING"), Column("n", "BIGINT"))
-            wanted.append((columns, self._counts()))
+            wanted.append(Fetch(columns, _counts(counts)))
         tables = iter(self._fetched(wanted))
         given = {edge.name: as_declared(next(tables), edge.columns) for edge in outputs}
         stored = {edge.name: as_declared(next(tables), edge.columns) for edge in kept}
         for both in boths:
             given[both.output.name], stored[both.kept.name] = both.split(next(tables))
-        counted = next(tables).to_pylist() if counting else []
-        return Result(given, stored, {(row["box"], row["reason"]): row["n"] for row in counted if row["n"]})
+        result = Result(given, stored)
+        for fold in folds:
+            result |= self._folded(fold, next(tables))
+        counted = next(tables).to_pylist() if counts else []
+        return result | Result(counts={(row["box"], row["reason"]): row["n"] for row in counted if row["n"]})
 
-    def _fetched(self, wanted: Sequence[tuple[Sequence[Column], str]]) -> list[pa.Table]:
+    def _folded(self, fold: FoldBox, rows: pa.Table) -> Result:
+        assert fold.state is not None
+        found = fold.run(rows, self.states.of(fold.state.name), self.lo, self.hi)
+        outputs = {name: table for (name, _), table in zip(fold.outputs, found.outputs, strict=True)}
+        counts = {(fold.name, reason): n for reason, n in found.left_out.items()}
+        return Result(outputs, {}, counts, {fold.state.name: found.state})
+
+    def _fetched(self, wanted: Sequence[Fetch]) -> list[pa.Table]:
         if len(wanted) <= 1:
-            return [self.statement(text).toArrow() for _, text in wanted]
-        shapes = [struct_type([Column(f"c{i}", c.type) for i, c in enumerate(columns)]) for columns, _ in wanted]
+            return [self.statement(one.text).toArrow() for one in wanted]
+        shapes = [self._shape(one) for one in wanted]
         parts = []
-        for number, (columns, text) in enumerate(wanted):
+        for number, (columns, text, _) in enumerate(wanted):
             row = "named_struct(" + ", ".join(f"'c{i}', {quoted(c.name)}" for i, c in enumerate(columns)) + ")"
             items = [f"CAST({row if i == number else 'NULL'} AS {shape}) AS e{i}" for i, shape in enumerate(shapes)]
             parts.append(f"SELECT {number} AS __edge, {', '.join(items)} FROM ({text})")
         table = self.statement("\nUNION ALL\n".join(parts)).toArrow()
-        return untagged(table, [columns for columns, _ in wanted])
+        return untagged(table, [one.columns for one in wanted])
 
-    def _counts(self) -> str:
-        """One row for each reason for which a box leaves rows out."""
-        each = [
-            f"SELECT {string_literal(box)} AS box, {string_literal(reason)} AS reason, ({query}) AS n"
-            for box, reason, query in self.program.counts
-        ]
-        return "SELECT * FROM (" + " UNION ALL ".join(each) + ")"
+    def _shape(self, one: Fetch) -> str:
+        types = [c.type for c in one.columns]
+        if one.fold is not None:
+            if not one.fold.types:
+                one.fold.types.extend(field.dataType.simpleString() for field in self.statement(one.text).schema.fields)
+            types = one.fold.types
+        return struct_type([Column(f"c{i}", type) for i, type in enumerate(types)])
 
     def written(self, edge: Edge, path: Path) -> list[Path]:
         frame = self.statement(_rows_of(edge))
@@ -261,6 +351,15 @@ def _frame(spark: SparkSession, table: pa.Table) -> DataFrame:
 
     # Spark Connect refuses a table without rows unless it is told its schema.
     return spark.createDataFrame([], from_arrow_schema(table.schema))
+
+
+def _counts(counts: Sequence[Count]) -> str:
+    """One row for each reason for which a box leaves rows out."""
+    each = [
+        f"SELECT {string_literal(box)} AS box, {string_literal(reason)} AS reason, ({query}) AS n"
+        for box, reason, query in counts
+    ]
+    return "SELECT * FROM (" + " UNION ALL ".join(each) + ")"
 
 
 def _rows_of(edge: Edge) -> str:

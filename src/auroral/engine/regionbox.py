@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from auroral.engine.applying import Statement
+from auroral.engine.arrowrows import as_numbers, sorted_by
 from auroral.engine.fold import Arrived, Row
-from auroral.engine.foldbox import FoldInput, input_rows, state_edge
+from auroral.engine.foldbox import FoldBox, FoldInput, input_rows, state_edge
+from auroral.engine.foldrun import Folded, table_of
 from auroral.engine.foldscan import ROWS_AT_ONCE, Layout, Scan, batch_of, rows_of
+from auroral.engine.keyedstate import KeyedState, content_of, entry
 from auroral.engine.regionrun import RegionFold
-from auroral.engine.relations import StateEdge, kept_name, stream_columns
-from auroral.engine.sqltext import Column, quoted, relation, select, struct_type
+from auroral.engine.relations import stream_columns
+from auroral.engine.sqltext import Column, quoted
 from auroral.engine.statecodec import decoded, encoded
 from auroral.engine.tablestore import Store
 from auroral.model.checking import CheckedBox
@@ -31,30 +34,37 @@ ENTRY = Column("g0", "BINARY")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RegionBox:
-    name: str
+class RegionBox(FoldBox):
+    """Rows of a region are worked on one after the other, whatever their keys are."""
+
     fold: RegionFold
-    rows: str
-    layout: Layout
-    outputs: tuple[tuple[str, tuple[Column, ...]], ...]
-    state: StateEdge | None
+
+    def run(self, rows: pa.Table, state: KeyedState, lo: int, hi: int) -> Folded:
+        """Only entries that are asked for are looked up, unless a condition wants to see all rows of a table."""
+
+        def stored(key: bytes) -> Any:
+            found = state.get(encoded((key,)))
+            return None if found is None else content_of(found)
+
+        def all_stored() -> Iterator[tuple[bytes, Any]]:
+            return ((decoded(key)[0], content_of(one)) for key, one in state.entries.items())
+
+        store = Store(self.fold.contents, stored, all_stored)
+        ordered, keys, read = sorted_by(rows, self.layout.order), len(self.layout.keys), self.layout.arrived()
+        values = zip(
+            *(as_numbers(column).to_pylist() for column in ordered.select(self.layout.names).columns), strict=True
+        )
+        found: list[list[Row]] = [[] for _ in self.outputs]
+        for given in self.fold.run(store, (read(row[keys:]) for row in values)):
+            port, row = self.layout.sorted_out(given)
+            found[port].append(row)
+        changes = {encoded((key,)): entry(None, one) for key, one in store.changes.items()}
+        tables = tuple(table_of(columns, given) for columns, given in zip(self.output_columns, found, strict=True))
+        return Folded(tables, state.updated(changes), {})
 
     def frames(self, statement: Statement, lo: int, hi: int) -> Mapping[str, DataFrame]:
-        """In one of Spark's workers: rows of a region are worked on one after the other."""
-        layout = self.layout
-        rows = select(["1 AS __tag", "CAST(NULL AS BINARY) AS __state", "*"], self.rows)
-        if self.state is not None:
-            nulls = [f"NULL AS {name}" for name in layout.names[len(layout.keys) :]]
-            state = select(["0 AS __tag", "__state", *layout.keys, *nulls], relation(kept_name(self.state)))
-            rows = f"{state}\nUNION ALL\n{rows}"
-        frame = statement(rows).coalesce(1).sortWithinPartitions("__tag", *layout.order)
-        given = [*(columns for _, columns in self.outputs), self.state.columns if self.state else ()]
-        ddl = ", ".join(["__kind INT", *(f"__row{i} {struct_type(c)}" for i, c in enumerate(given) if c)])
-        scanned = frame.mapInArrow(_scan(self.fold, layout, given, hi), ddl)
-        names = [*(name for name, _ in self.outputs), self.state.name if self.state else ""]
-        return {
-            name: scanned.where(f"__kind = {kind}").select(f"__row{kind}.*") for kind, name in enumerate(names) if name
-        }
+        frame = statement(self.with_state()).coalesce(1).sortWithinPartitions("__tag", *self.layout.order)
+        return self.scanned(frame, lambda given: _scan(self.fold, self.layout, given, hi))
 
 
 def region_box(checked: CheckedBox, typed: TypedRegion, compiler: Compiler) -> RegionBox:
@@ -83,7 +93,7 @@ def region_box(checked: CheckedBox, typed: TypedRegion, compiler: Compiler) -> R
 
 
 def _scan(fold: RegionFold, layout: Layout, given: Sequence[Sequence[Column]], hi: int) -> Scan:
-    """Columns are tag, state, then those of the layout. All of the state comes first."""
+    """Columns are tag, due, state, then those of the layout. All of the state comes first."""
     keys, kept, read = len(layout.keys), len(layout.ordered), layout.arrived()
 
     def over(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -92,9 +102,9 @@ def _scan(fold: RegionFold, layout: Layout, given: Sequence[Sequence[Column]], h
         def entering() -> Iterator[Arrived]:
             for row in rows_of(batches):
                 if row[0] == 0:
-                    stored[row[2]] = row[1]
+                    stored[row[3]] = row[2]
                 else:
-                    yield read(row[2 + keys :])
+                    yield read(row[3 + keys :])
 
         def known(key: bytes) -> Any:
             return decoded(stored[key]) if key in stored else None

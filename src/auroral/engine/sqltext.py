@@ -12,6 +12,9 @@ SEQ = "__seq"
 ROWS = "__n"
 """How many rows a group has, in states that can be subtracted."""
 
+UNKNOWN = ""
+"""The type of a column that only Spark knows."""
+
 ColumnText = Callable[[str | None, str], str]
 """Gives the text of a field's column by qualifier and name."""
 

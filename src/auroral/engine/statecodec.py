@@ -40,6 +40,11 @@ def decoded(data: bytes) -> Any:
     return value
 
 
+def first_of(data: bytes) -> tuple[Any, int]:
+    """The first of several values that stand one behind the other, and where it ends."""
+    return _READ[data[0]](data, 1)
+
+
 def _length(number: int, into: bytearray) -> None:
     while number > 127:
         into.append(number & 127 | 128)

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from auroral.engine.arrowrows import canonical
 from auroral.engine.edgelog import STABLE, Segment, parquet_segment
 from auroral.engine.evaluate import MIDDLE_BYTES, Engine
+from auroral.engine.foldstates import FoldStates
 from auroral.model.checking import Checked
 from auroral.model.parquet_layout import stored_layout
 from auroral.node.account import Counts
@@ -41,10 +42,12 @@ class Evaluator(Protocol):
     def restart(self) -> None:
         """Forget all that was read. Fold state stays."""
 
-    def dump(self) -> bytes:
-        """Fold state, at the end of the ranges so far."""
+    @property
+    def states(self) -> FoldStates:
+        """Of all folds, at the end of the ranges so far."""
+        ...
 
-    def load(self, state: bytes) -> None: ...
+    def load(self, states: FoldStates) -> None: ...
 
 
 class EngineEvaluator:
@@ -75,16 +78,17 @@ class EngineEvaluator:
         return Evaluated(outputs, evaluation.counts, rows_in)
 
     def restart(self) -> None:
-        state = self._engine.states.dump()
+        states = self._engine.states
         self._engine.log.clear()
         self._engine = self._new()
-        self._engine.states.load(state)
+        self._engine.states = states
 
-    def dump(self) -> bytes:
-        return self._engine.states.dump()
+    @property
+    def states(self) -> FoldStates:
+        return self._engine.states
 
-    def load(self, state: bytes) -> None:
-        self._engine.states.load(state)
+    def load(self, states: FoldStates) -> None:
+        self._engine.states = states.indexed(self._engine.bucket)
 
     def _new(self) -> Engine:
         self._numbers += 1

@@ -6,6 +6,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 
+from auroral.engine.foldstates import FoldStates
 from auroral.engine.footprint import Footprint
 from auroral.node.evaluator import Evaluated, Evaluator
 from auroral.node.source import Source
@@ -66,8 +67,9 @@ class _Watched:
     def restart(self) -> None:
         self._evaluator.restart()
 
-    def dump(self) -> bytes:
-        return self._evaluator.dump()
+    @property
+    def states(self) -> FoldStates:
+        return self._evaluator.states
 
-    def load(self, state: bytes) -> None:
-        self._evaluator.load(state)
+    def load(self, states: FoldStates) -> None:
+        self._evaluator.load(states)

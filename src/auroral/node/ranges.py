@@ -131,13 +131,16 @@ class Step:
 
 RowsBetween = Callable[[int, int], int]
 NextRow = Callable[[int], int | None]
+NextDue = Callable[[], int | None]
 
 
-def next_step(lo: int, limit: int, limits: Limits, rows: RowsBetween, next_row: NextRow) -> Step | None:
+def next_step(
+    lo: int, limit: int, limits: Limits, rows: RowsBetween, next_row: NextRow, due: NextDue = lambda: None
+) -> Step | None:
     """The step from `lo` on, towards `limit`; None where nothing is closed yet.
 
     `rows(lo, hi)` says how many rows a range has, or at most that many more; `next_row(stime)` gives the
-    stime of the first row at or after `stime`.
+    stime of the first row at or after `stime`. From `due()` on, folds may give something though no row comes.
     """
     if lo >= limit:
         return None
@@ -145,7 +148,7 @@ def next_step(lo: int, limit: int, limits: Limits, rows: RowsBetween, next_row: 
         # Years may lie between two inputs. Where one horizon before it is empty, an empty range gives nothing: not even
         # users' functions, which are not called without a row in their horizon.
         found = next_row(lo - limits.past)
-        reach = limit if found is None else min(limit, floor_to(found, limits.bucket))
+        reach = min([limit, *(floor_to(stime, limits.bucket) for stime in (found, due()) if stime is not None)])
         if reach > lo:
             return Step(lo, reach, skip=True)
     buckets = min((limit - lo) // limits.bucket, limits.most_buckets)

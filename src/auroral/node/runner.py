@@ -174,7 +174,7 @@ class Runner:
             self._advance()
             # Looked at once: an input that ends a moment later may have brought rows just before.
             spans = self._spans()
-            step = self._next(spans)
+            step = self._next(evaluator, spans)
             if step is not None:
                 self._enter(State.STOPPING if self._stop.is_set() else State.EVALUATING)
                 self._do(evaluator, step)
@@ -206,7 +206,7 @@ class Runner:
         return self._replay(evaluator, at, frontier)
 
     def _replay(self, evaluator: Evaluator, at: int, end: int) -> bool:
-        while (step := self._step(at, end)) is not None:
+        while (step := self._step(evaluator, at, end)) is not None:
             if self._stop.is_set() and not self._drain:
                 return False
             if step.skip:
@@ -221,7 +221,7 @@ class Runner:
             if source.needs_clock and not self._stop.is_set():
                 source.advance(self.clock())
 
-    def _next(self, spans: list[SourceSpan]) -> Step | None:
+    def _next(self, evaluator: Evaluator, spans: list[SourceSpan]) -> Step | None:
         if self.account.start is None:
             start = first_bucket(spans, self.limits.bucket)
             if start is None:
@@ -235,9 +235,9 @@ class Runner:
             if self.folder.settings.flush:
                 limit += self.limits.flush
         assert self.account.frontier is not None
-        return self._step(self.account.frontier, limit)
+        return self._step(evaluator, self.account.frontier, limit)
 
-    def _step(self, lo: int, limit: int) -> Step | None:
+    def _step(self, evaluator: Evaluator, lo: int, limit: int) -> Step | None:
         sources = self.sources.values()
 
         def next_row(stime: int) -> int | None:
@@ -247,7 +247,7 @@ class Runner:
         def rows(lo: int, hi: int) -> int:
             return sum(source.rows_between(lo, hi) for source in sources)
 
-        return next_step(lo, limit, self.limits, rows, next_row)
+        return next_step(lo, limit, self.limits, rows, next_row, lambda: evaluator.states.next_due)
 
     def _do(self, evaluator: Evaluator, step: Step) -> None:
         began = time.monotonic()
@@ -284,7 +284,7 @@ class Runner:
         frontier, start = self.account.frontier, self.account.start
         if not self.limits.snapshots or frontier is None or frontier == start or frontier == self._snapshot_at:
             return
-        self.snapshots.save(frontier, evaluator.dump())
+        self.snapshots.save(frontier, evaluator.states)
         self.snapshots.prune(frontier - self.limits.past)
         self._snapshot_at = frontier
 

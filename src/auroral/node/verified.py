@@ -14,6 +14,7 @@ from typing import Any
 from auroral.edge import checkedjson
 from auroral.edge.checkedjson import digest
 from auroral.edge.durable import make_folder, replace_file, storage_error
+from auroral.engine.foldstates import MAGIC
 from auroral.model.errors import AuroralError
 from auroral.node.account import Counts
 from auroral.node.runfolder import RunFolder
@@ -130,6 +131,8 @@ def load_state(folder: RunFolder, found: Verified) -> bytes | None:
         ) from error
     if digest(state) != found.state:
         raise _refused(f"{path}, the fold state that was verified, is not what it was then (its hash does not match)")
+    if not state.startswith(MAGIC):
+        raise _refused(f"{path}, the fold state that was verified, was written by an earlier version of auroral")
     return state
 
 

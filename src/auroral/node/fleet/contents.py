@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
-from auroral.dpc.values import Content
+from auroral.dpc.values import Content, GiveState, Message, Snapshot
 from auroral.engine.arrowrows import sequence_hash
+from auroral.engine.foldstates import FoldStates, states_from
 from auroral.engine.sqltext import SEQ, STIME
+from auroral.wire.measuring import measured
 
 _BITS = 62
 """Of a hash. Hashes of rows are never negative, and travel as signed numbers."""
@@ -41,24 +42,29 @@ def numbered(contents: Iterable[Content], schema: pa.Schema) -> pa.Table:
     return together.add_column(1, SEQ, pa.array(np.concatenate(numbers)))
 
 
-def state_content(states: Mapping[str, pa.Table]) -> Content:
-    """The state of a query's folds, by edge, as rows that can be sent and stored."""
-    written = {name: _written(table) for name, table in states.items()}
-    digest = hashlib.blake2b(digest_size=8)
-    for name, data in sorted(written.items()):
-        digest.update(name.encode() + data)
-    rows = pa.table(
-        {"edge": pa.array([*written], pa.string()), "rows": pa.array([*written.values()], pa.large_binary())}
-    )
-    return Content(int.from_bytes(digest.digest()) >> 64 - _BITS, len(written), rows)
+def state_content(states: FoldStates) -> Content:
+    """The states of a query's folds: not as rows, but as the value itself, of which only what changed is ever written."""
+    return Content(states.digest >> 128 - _BITS, states.count, states)
 
 
-def states_in(content: Content) -> dict[str, pa.Table]:
-    return {row["edge"]: pa.ipc.open_stream(row["rows"]).read_all() for row in content.rows.to_pylist()}
+def states_in(content: Content) -> FoldStates:
+    """Also where they came as rows, from another replica."""
+    return content.rows if isinstance(content.rows, FoldStates) else states_from(content.rows)
 
 
-def _written(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table)
-    return bytes(sink.getvalue())
+def to_be_written(message: Message) -> GiveState | None:
+    """Where it has states of folds that must be written before it can be sent."""
+    match message:
+        case GiveState(_, Snapshot(_, Content(_, _, FoldStates()))):
+            return message
+        case _:
+            return None
+
+
+def as_sent(message: GiveState) -> GiveState:
+    """With the states of folds as rows: all of them, whatever the receiver may have."""
+    state = message.snapshot.state
+    assert state is not None
+    rows = state.rows.rows()
+    measured(rows)
+    return GiveState(message.stream, Snapshot(message.snapshot.bucket, Content(state.hash, state.count, rows)))

@@ -165,7 +165,7 @@ class Evaluation:
             try:
                 contents |= self._run(line, outputs, asked)
                 if outputs in folds:
-                    state = state_content(line.engine.fold_states(self._stime(asked.end)))
+                    state = state_content(line.engine.states)
                     states[outputs[0]], line.state = state, state.hash
             except BaseException as error:
                 # Whatever it had read and kept by then: the next job begins anew.
@@ -214,7 +214,7 @@ class Evaluation:
         if early < at:
             self._evaluate(line, early, at, view)
         if snapshot.state is not None:
-            line.engine.begin_folds(states_in(snapshot.state), self._stime(at))
+            line.engine.states = states_in(snapshot.state)
         elif early < at:
             # What stands before the first bucket has no past.
             raise AssertionError("a fold without a state begins with the first bucket")

@@ -36,8 +36,10 @@ from auroral.dpc.events import (
     WakeAt,
     Woken,
 )
+from auroral.dpc.values import GiveState, Message
 from auroral.edge.durable import StorageError
 from auroral.node.fleet.clock import Clock
+from auroral.node.fleet.contents import as_sent, to_be_written
 from auroral.wire.errors import WireError
 from auroral.wire.transport import Transport
 
@@ -221,10 +223,12 @@ class Host:
     def _carry_out(self, hosted: _Hosted, effect: Effect) -> None:
         match effect:
             case Send(to, message):
-                try:
-                    self.transport.send(hosted.name, to, message)
-                except WireError as error:
-                    _log.error("%s cannot say this to %s: %s", hosted.name, to, error)
+                if (given := to_be_written(message)) is None:
+                    self._send(hosted, to, message)
+                else:
+                    task = asyncio.ensure_future(self._write_and_send(hosted, to, given))
+                    self._tasks.add(task)
+                    task.add_done_callback(self._tasks.discard)
             case Evaluate():
                 if not self._draining:
                     self._evaluate(hosted, effect)
@@ -236,6 +240,18 @@ class Host:
                 pass
         for shown in self.shown:
             _looked(shown, hosted.name, effect)
+
+    def _send(self, hosted: _Hosted, to: str, message: Message) -> None:
+        try:
+            self.transport.send(hosted.name, to, message)
+        except WireError as error:
+            _log.error("%s cannot say this to %s: %s", hosted.name, to, error)
+
+    async def _write_and_send(self, hosted: _Hosted, to: str, message: GiveState) -> None:
+        """Aside: a state of a million keys takes seconds to be written, and whatever is said meanwhile does not hang on it."""
+        written = await asyncio.to_thread(as_sent, message)
+        if not hosted.over:
+            self._send(hosted, to, written)
 
     # Time
 

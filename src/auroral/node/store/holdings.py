@@ -35,15 +35,29 @@ class Holdings:
     runs: Mapping[str, Run] = field(default_factory=dict)
     states: Mapping[str, tuple[Key, ...]] = field(default_factory=dict)
     """Snapshots of folds, each a group of its own."""
+    bases: Mapping[Key, Key] = field(default_factory=dict)
+    """Snapshots that are written as what changed since another one, with that one."""
     plan: Plan | None = None
     layout: Layout | None = None
     groups: int = 0
     """How many there were so far."""
 
+    def chain(self, state: Key) -> list[Key]:
+        """A snapshot and those without which it cannot be read, up to a whole one."""
+        found = [state]
+        while found[-1] in self.bases:
+            found.append(self.bases[found[-1]])
+        return found
+
+    @property
+    def needed(self) -> set[Key]:
+        """All snapshots, and those that they are the changes of."""
+        return {one for keys in self.states.values() for key in keys for one in self.chain(key)}
+
     def kept(self) -> Callable[[Key], bool]:
         """Whether contents are still held."""
         spans = {run.group: run for run in self.runs.values()}
-        states = {key for keys in self.states.values() for key in keys}
+        states = self.needed
 
         def holds(key: Key) -> bool:
             run = spans.get(key[0])
@@ -56,9 +70,15 @@ Fresh = tuple[Content | None, float | None]
 """Contents that are to be written, and when they usually come."""
 
 
-def carried_out(before: Holdings, effects: Iterable[Effect]) -> tuple[Holdings, dict[Key, Fresh]]:
+BaseOf = Callable[[str, Key, Content | None], Key | None]
+"""Which snapshot a new one of a stream is written as the changes of."""
+
+
+def carried_out(
+    before: Holdings, effects: Iterable[Effect], base_of: BaseOf = lambda *_: None
+) -> tuple[Holdings, dict[Key, Fresh]]:
     """What is held afterwards, and which of it is new."""
-    runs, states = dict(before.runs), dict(before.states)
+    runs, states, bases = dict(before.runs), dict(before.states), dict(before.bases)
     plan, layout, groups = before.plan, before.layout, before.groups
     fresh: dict[Key, Fresh] = {}
 
@@ -95,13 +115,17 @@ def carried_out(before: Holdings, effects: Iterable[Effect]) -> tuple[Holdings, 
             case SaveState(stream, snapshot):
                 key = (new_group(), snapshot.bucket)
                 fresh[key] = (snapshot.state, None)
+                if (base := base_of(stream, key, snapshot.state)) is not None:
+                    bases[key] = base
                 states[stream] = (*states.get(stream, ()), key)
             case DropStates(stream, below):
                 if stream in states:
                     states[stream] = tuple(key for key in states[stream] if key[1] >= below)
             case _:
                 pass
-    after = Holdings(runs, states, plan, layout, groups)
+    after = Holdings(runs, states, bases, plan, layout, groups)
+    needed = after.needed
+    after = replace(after, bases={key: base for key, base in bases.items() if key in needed})
     holds = after.kept()
     return after, {key: one for key, one in fresh.items() if holds(key)}
 
@@ -113,8 +137,7 @@ def freed(before: Holdings, after: Holdings) -> Iterator[Key]:
         if now != run:
             end = run.end if now.group != run.group else min(now.begin, run.end)
             yield from replace(run, end=end).keys
-    for stream, keys in before.states.items():
-        yield from set(keys) - set(after.states[stream])
+    yield from before.needed - after.needed
 
 
 def mended(holdings: Holdings, there: Container[Key]) -> tuple[Holdings, list[str]]:
@@ -129,11 +152,12 @@ def mended(holdings: Holdings, there: Container[Key]) -> tuple[Holdings, list[st
         if begin > run.begin:
             said.append(f"buckets {run.begin} to {begin - 1} of {stream} are not kept any more")
     for stream, keys in holdings.states.items():
-        states[stream] = tuple(key for key in keys if key in there)
-        said += [
-            f"the state of {stream} before bucket {key[1]} is not kept any more" for key in keys if key not in there
-        ]
-    return replace(holdings, runs=runs, states=states), said
+        lost = [key for key in keys if not all(one in there for one in holdings.chain(key))]
+        states[stream] = tuple(key for key in keys if key not in lost)
+        said += [f"the state of {stream} before bucket {key[1]} is not kept any more" for key in lost]
+    left = replace(holdings, runs=runs, states=states)
+    needed = left.needed
+    return replace(left, bases={key: base for key, base in holdings.bases.items() if key in needed}), said
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +180,7 @@ class Commit:
             "segments": self.segments,
             "runs": {stream: (run.group, run.begin, run.end) for stream, run in held.runs.items()},
             "states": {stream: keys for stream, keys in held.states.items() if keys},
+            "bases": [(*key, *base) for key, base in held.bases.items()],
             "plan": None if held.plan is None else (held.plan.starts, held.plan.promised, held.plan.attempt),
             "layout": None if held.layout is None else layout_to_json(held.layout),
             "groups": held.groups,
@@ -173,6 +198,8 @@ class Commit:
             Holdings(
                 {stream: Run(*run) for stream, run in stored["runs"].items()},
                 {stream: tuple((group, bucket) for group, bucket in keys) for stream, keys in stored["states"].items()},
+                # Earlier versions had whole ones only.
+                {(group, bucket): (*base,) for group, bucket, *base in stored.get("bases", ())},
                 None if plan is None else Plan(tuple(plan[0]), plan[1], plan[2]),
                 None if layout is None else layout_from_json(layout),
                 stored["groups"],

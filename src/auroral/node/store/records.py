@@ -5,7 +5,8 @@
     record  = magic (4 bytes), kind (u8), 3 zeros, length of the header (u32), length of the rows (u64), crc32, header (JSON), rows
 
 All numbers little-endian. The checksum of a record is over all of it and begins with the store's name: a record of another store is never
-whole in this one. Rows are an Arrow IPC stream, or the bytes of a fold's state. Nothing is ever unpickled.
+whole in this one. Rows are an Arrow IPC stream, or bytes. Those of a fold's state may be only what changed since another one, which the
+commits say. Nothing is ever unpickled here.
 """
 
 from __future__ import annotations
@@ -198,6 +199,12 @@ def packed(key: Key, content: Content | None, usually_at: float | None) -> Packe
     return Packed(_json([*key, usually_at, content.hash, content.count, form]), rows or b"")
 
 
+def packed_state(key: Key, content: Content, rows: pa.Table) -> Packed:
+    """A fold's state, of which these rows are to be written. It has other counts than they have."""
+    given = Content(content.hash, rows.num_rows, rows)
+    return Packed(_json([*key, None, content.hash, content.count, "state", rows.num_rows]), _arrow_bytes(given))
+
+
 def _json(header: list[object]) -> bytes:
     return json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
 
@@ -219,7 +226,7 @@ def key_of(header: bytes) -> Key:
 
 def unpacked(header: bytes, rows: pa.Buffer, path: Path) -> tuple[Content | None, float]:
     """What was packed; the time is 0 where there was none."""
-    _, _, usually_at, hash, count, form = json.loads(header)
+    _, _, usually_at, hash, count, form, *rows_of_state = json.loads(header)
     if hash is None:
         return None, 0.0
     match form:
@@ -227,6 +234,8 @@ def unpacked(header: bytes, rows: pa.Buffer, path: Path) -> tuple[Content | None
             found = None
         case "bytes":
             found = rows.to_pybytes()
+        case "state":
+            found = arrow.read(rows, False, rows_of_state[0], str(path), Arrays())
         case _:
             found = arrow.read(rows, form == "batch", count, str(path), Arrays())
     return Content(hash, count, found), usually_at or 0.0
