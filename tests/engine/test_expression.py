@@ -17,9 +17,9 @@ from auroral.engine.expression import to_sql
 from auroral.engine.failures import guarded
 from auroral.engine.reached import result_type
 from auroral.model.expression import Typed
+from auroral.model.expression.evaluate import evaluate
 from auroral.model.schema import arrow_schema
 from auroral.model.types import FieldType, Kind
-from auroral.reference.expression import evaluate
 from engine.expressions import FIELDS, INEXACT, USER, VECTORS, backquoted, typed_as
 from engine.random_expressions import Sampler, random_row
 

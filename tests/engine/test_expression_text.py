@@ -6,7 +6,7 @@ import pytest
 
 from auroral.engine.expression import to_sql
 from auroral.model.expression import Scope, parse, resolve, sql
-from auroral.reference.expression import evaluate
+from auroral.model.expression.evaluate import evaluate
 from engine.expressions import FIELDS, SCOPE, backquoted, typed_as
 
 

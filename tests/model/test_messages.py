@@ -28,7 +28,8 @@ MAKERS = {
     "given.refuse": (2, 3),
     "refuse": (2, 3),
     "_wrong": (3, 4),
-    "_error": (3, 4),
+    "pointed": (3, 4),
+    "at.add": (1, 2),
     "self._error": (2, 3),
     "Refused": (2, 3),
 }

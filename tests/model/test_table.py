@@ -41,6 +41,7 @@ def test_no_box_is_both_and_none_is_forgotten():
     assert len(set(running)) == len(running)
     assert not set(running) & set(LATER)
     wanted = "filter map union aggregate join bsort wsort waitfor resample xsection apply delay random_drop window_drop sunion soutput"
+    wanted += " insert select update delete exists lock unlock"
     assert running == wanted.split()
 
 
@@ -70,6 +71,13 @@ def test_d12_operator_classes_of_every_box():
         "window_drop": ("yes", "yes", "yes"),
         "sunion": ("yes", "yes", "yes"),
         "soutput": ("yes", "yes", "yes"),
+        "insert": ("yes", "no", "yes"),
+        "select": ("yes", "no", "yes"),
+        "update": ("yes", "no", "yes"),
+        "delete": ("yes", "no", "yes"),
+        "exists": ("yes", "no", "yes"),
+        "lock": ("yes", "no", "yes"),
+        "unlock": ("yes", "no", "yes"),
     }
     names, table = [field.name for field in fields(BoxFacts)], rows()
     at = [names.index(name) for name in ("deterministic", "convergent", "repeatable")]

@@ -20,6 +20,7 @@ from auroral.model.errors import AuroralError, DiagramError, Place, Problem
 from auroral.model.expression import user_functions
 from auroral.model.expression.functions import Functions
 from auroral.model.placement import by_any_case, check_deployment
+from auroral.model.regions import members
 from auroral.model.types import LONG
 
 NODES = "n"
@@ -231,14 +232,16 @@ def part_of(
     """Some boxes as a diagram of their own. What they read of others comes in processing order, like rows of a source."""
     inputs = tuple(Input(stream, checked.streams[stream].schema) for stream in read)
     known = {stream: replace(checked.streams[stream], order=(LONG,)) for stream in read}
-    chosen = {box.box.name for box in boxes}
-    queries = tuple(
-        replace(query, boxes=mine)
-        for query in checked.diagram.queries
-        if (mine := tuple(box for box in query.boxes if box.name in chosen))
-    )
+    chosen = {name for box in boxes for name in members(box.box.spec, box.box.name)}
+    shared = {what for box in checked.diagram.boxes if box.name in chosen for what in box.shares}
+    queries = []
+    for query in checked.diagram.queries:
+        mine = tuple(box for box in query.boxes if box.name in chosen)
+        tables = tuple(table for table in query.tables if f"table {table.name}" in shared)
+        if mine or tables:
+            queries.append(replace(query, boxes=mine, tables=tables))
     used = {f.name: f for box in boxes for e in box.typed.expressions() for f in user_functions(e)}
-    diagram = replace(checked.diagram, inputs=inputs, outputs=outputs, queries=queries)
+    diagram = replace(checked.diagram, inputs=inputs, outputs=outputs, queries=tuple(queries))
     return check(diagram, Functions(MappingProxyType(used)), known)
 
 

@@ -5,7 +5,7 @@ To add a fold: write it on the interface of `fold`, and say in `foldboxes.fold_b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 from auroral.engine.applying import Statement
 from auroral.engine.fold import Fold
 from auroral.engine.foldrun import Folded, run_fold
-from auroral.engine.foldscan import Layout, fold_scan
+from auroral.engine.foldscan import Layout, Scan, fold_scan
 from auroral.engine.keyedstate import KeyedState
 from auroral.engine.relations import StateEdge, kept_name, stream_columns
 from auroral.engine.sqltext import (
@@ -51,10 +51,12 @@ class FoldInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldBox:
-    """`rows` is a relation of all rows that the fold reads in a range: key columns, port, stime, and for each port its order key and values."""
+    """`rows` is a relation of all rows that the box reads in a range: key columns, port, stime, and for each port its order key and values.
+
+    It is run in this process, over rows that were fetched, or in Spark's workers, with the state as rows.
+    """
 
     name: str
-    fold: Fold
     rows: str
     layout: Layout
     outputs: tuple[tuple[str, tuple[Column, ...]], ...]
@@ -69,9 +71,9 @@ class FoldBox:
         """Of `rows`."""
         return tuple(Column(name, UNKNOWN) for name in self.layout.names)
 
-    def run(self, rows: pa.Table, state: KeyedState, lo: int, hi: int) -> Folded:
-        """In this process, over rows that were fetched."""
-        return run_fold(self.fold, self.layout, [columns for _, columns in self.outputs], rows, state, lo, hi)
+    @property
+    def output_columns(self) -> list[tuple[Column, ...]]:
+        return [columns for _, columns in self.outputs]
 
     @property
     def fetched(self) -> str:
@@ -83,28 +85,52 @@ class FoldBox:
         """The relation that has a row for each that the fold leaves out."""
         return f"{self.name}@left out"
 
+    def run(self, rows: pa.Table, state: KeyedState, lo: int, hi: int) -> Folded:
+        raise AssertionError("told by each kind")
+
     def frames(self, statement: Statement, lo: int, hi: int) -> Mapping[str, DataFrame]:
-        """In Spark's workers, with the state as rows."""
+        raise AssertionError("told by each kind")
+
+    def with_state(self) -> str:
+        """Rows, and before them the state, told apart by __tag."""
         layout = self.layout
         rows = select(
             ["1 AS __tag", "CAST(NULL AS BIGINT) AS __due", "CAST(NULL AS BINARY) AS __state", "*"], self.rows
         )
-        if self.state is not None:
-            nulls = [f"NULL AS {name}" for name in layout.names[len(layout.keys) :]]
-            state = select(["0 AS __tag", "__due", "__state", *layout.keys, *nulls], relation(kept_name(self.state)))
-            rows = f"{state}\nUNION ALL\n{rows}"
-        frame = statement(rows)
-        frame = frame.repartition(*layout.keys) if layout.keys else frame.coalesce(1)
-        frame = frame.sortWithinPartitions(*layout.keys, "__tag", *layout.order)
-        given = [*(columns for _, columns in self.outputs), self.state.columns if self.state else (), LEFT_OUT]
+        if self.state is None:
+            return rows
+        nulls = [f"NULL AS {name}" for name in layout.names[len(layout.keys) :]]
+        state = select(["0 AS __tag", "__due", "__state", *layout.keys, *nulls], relation(kept_name(self.state)))
+        return f"{state}\nUNION ALL\n{rows}"
+
+    def scanned(self, frame: DataFrame, scan: Callable[[Given], Scan]) -> Mapping[str, DataFrame]:
+        """The relations that a scan gives, by name."""
+        given = [*self.output_columns, self.state.columns if self.state else (), LEFT_OUT]
         ddl = ", ".join(["__kind INT", *(f"__row{i} {struct_type(c)}" for i, c in enumerate(given) if c)])
-        scanned = frame.mapInArrow(fold_scan(self.fold, layout, given, hi), ddl)
+        scanned = frame.mapInArrow(scan(given), ddl)
         names = [*(name for name, _ in self.outputs), self.state.name if self.state else "", self.left_out]
         return {
             name: scanned.where(f"__kind = {kind}").select(f"__row{kind}.*") for kind, name in enumerate(names) if name
         }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedFoldBox(FoldBox):
+    """Of a fold that works one key at a time."""
+
+    fold: Fold
+
+    def run(self, rows: pa.Table, state: KeyedState, lo: int, hi: int) -> Folded:
+        return run_fold(self.fold, self.layout, self.output_columns, rows, state, lo, hi)
+
+    def frames(self, statement: Statement, lo: int, hi: int) -> Mapping[str, DataFrame]:
+        layout, frame = self.layout, statement(self.with_state())
+        frame = frame.repartition(*layout.keys) if layout.keys else frame.coalesce(1)
+        frame = frame.sortWithinPartitions(*layout.keys, "__tag", *layout.order)
+        return self.scanned(frame, lambda given: fold_scan(self.fold, layout, given, hi))
+
+
+Given = Sequence[Sequence[Column]]
 LEFT_OUT = (Column(STIME, "BIGINT"), Column("__reason", "STRING"))
 
 
@@ -134,17 +160,17 @@ def fold_step(
         tuple(len(one.values) for one in inputs),
         tuple(outputs is None and stream in compiler.ordered for stream in checked.box.outputs),
     )
-    parts = [_rows(compiler, layout, port, one) for port, one in enumerate(inputs)]
+    parts = [input_rows(compiler, layout, port, one) for port, one in enumerate(inputs)]
     # What runs in this process counts by itself.
     for reason in () if compiler.single else fold.reasons:
         compiler.count(checked, reason, f"{name}@left out", f"__reason = {string_literal(reason)}")
-    return FoldBox(
+    return KeyedFoldBox(
         name=name,
         fold=fold,
         rows="(\n" + "\nUNION ALL\n".join(parts) + "\n)",
         layout=layout,
         outputs=tuple(outputs if outputs is not None else _streams(compiler, checked)),
-        state=_state(compiler, name, columns),
+        state=state_edge(compiler, name, columns),
         behind=tuple(behind),
     )
 
@@ -160,7 +186,7 @@ def key_text(name: str, kind: FieldType) -> str:
     return f"nanvl({quoted(name)} + 0D, double('NaN'))" if kind.is_float else quoted(name)
 
 
-def _rows(compiler: Compiler, layout: Layout, port: int, read: FoldInput) -> str:
+def input_rows(compiler: Compiler, layout: Layout, port: int, read: FoldInput) -> str:
     given = {**dict(zip(layout.keys, read.keys, strict=True)), "__port": str(port), STIME: STIME}
     given |= dict(zip(layout.orders(port), (c.name for c in compiler.order(read.stream)), strict=True))
     given |= dict(zip(layout.values(port), read.values, strict=True))
@@ -171,7 +197,7 @@ def _rows(compiler: Compiler, layout: Layout, port: int, read: FoldInput) -> str
     return select(items, relation(read.stream), f"WHERE {' AND '.join(tests)}" if tests else "")
 
 
-def _state(compiler: Compiler, box: str, keys: Sequence[Column]) -> StateEdge | None:
+def state_edge(compiler: Compiler, box: str, keys: Sequence[Column]) -> StateEdge | None:
     """Where the fold's state is kept; an oracle over all of the input has none."""
     if compiler.batch and compiler.folds_from is None:
         return None

@@ -57,7 +57,7 @@ def run_fold(
         run(key, encoded(key), arrived)
     for written in sorted(key for key in state.due(lo, hi) if key not in changes):
         run(decoded(written), written, ())
-    tables = tuple(_table(columns, given) for columns, given in zip(outputs, found, strict=True))
+    tables = tuple(table_of(columns, given) for columns, given in zip(outputs, found, strict=True))
     return Folded(tables, state.updated(changes), left_out)
 
 
@@ -75,7 +75,7 @@ def _by_key(layout: Layout, rows: pa.Table) -> dict[Row, list[Arrived]]:
     return found
 
 
-def _table(columns: Sequence[Column], rows: Sequence[Row]) -> pa.Table:
+def table_of(columns: Sequence[Column], rows: Sequence[Row]) -> pa.Table:
     values = list(zip(*rows, strict=True)) if rows else [()] * len(columns)
     arrays = [from_python(list(given), arrow_type(c.type)) for given, c in zip(values, columns, strict=True)]
     return pa.table(arrays, [c.name for c in columns])

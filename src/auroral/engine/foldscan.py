@@ -91,23 +91,23 @@ def fold_scan(fold: Fold, layout: Layout, given: Sequence[Sequence[Column]], hi:
 
     def over(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         found: list[tuple[int, Row]] = []
-        for _, rows in groupby(_rows(batches), key=lambda row: encoded(row[3 : 3 + keys])):
+        for _, rows in groupby(rows_of(batches), key=lambda row: encoded(row[3 : 3 + keys])):
             found += of_key(list(rows))
             if len(found) >= ROWS_AT_ONCE:
-                yield _batch(found, given)
+                yield batch_of(found, given)
                 found = []
         if found:
-            yield _batch(found, given)
+            yield batch_of(found, given)
 
     return over
 
 
-def _rows(batches: Iterator[pa.RecordBatch]) -> Iterator[Row]:
+def rows_of(batches: Iterator[pa.RecordBatch]) -> Iterator[Row]:
     for batch in batches:
         yield from zip(*(as_numbers(column).to_pylist() for column in batch.columns), strict=True)
 
 
-def _batch(found: Sequence[tuple[int, Row]], given: Sequence[Sequence[Column]]) -> pa.RecordBatch:
+def batch_of(found: Sequence[tuple[int, Row]], given: Sequence[Sequence[Column]]) -> pa.RecordBatch:
     """One column of structs for each relation, filled where the row is one of its own."""
     kinds = [kind for kind, _ in found]
     arrays, names = [pa.array(kinds, pa.int32())], ["__kind"]

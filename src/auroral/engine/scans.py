@@ -11,12 +11,14 @@ from auroral.engine.applying import ApplyBox, Statement
 from auroral.engine.drop_sql import windows_left_whole
 from auroral.engine.foldboxes import arguments, fold_box, groups
 from auroral.engine.partition_scan import Windows, scan
+from auroral.engine.regionbox import region_box
 from auroral.engine.relations import stream_columns
 from auroral.engine.sqltext import STIME, Column, aliased, columns, floor_div, quoted, select
 from auroral.engine.user_windows import UserEventWindows, UserWindows
 from auroral.model.boxes.aggregate import TypedEventTimeAggregate, TypedStimeAggregate
 from auroral.model.boxes.apply import TypedApply
 from auroral.model.checking import CheckedBox
+from auroral.model.regions import TypedRegion
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,6 +36,8 @@ def python_box(checked: CheckedBox, compiler: Compiler) -> PythonBox | None:
     """The scan that evaluates the box, or None where SQL does."""
     typed = checked.typed
     match typed:
+        case TypedRegion():
+            return region_box(checked, typed, compiler)
         case TypedApply():
             return _apply_box(checked, typed, compiler)
         case TypedStimeAggregate() if any(f.user for f in typed.functions):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 
@@ -20,6 +20,9 @@ from auroral.model.names import LOCAL
 from auroral.model.on_error import OnError
 from auroral.model.schema import Schema, SchemaLike
 from auroral.model.steps import Stream
+from auroral.model.table_contents import contents_of
+from auroral.model.table_steps import TableHandle
+from auroral.model.tables import Table
 from auroral.model.types import Kind
 
 STIME_UNITS = ("s", "ms", "us")
@@ -45,6 +48,7 @@ class DiagramBuilder:
         self._outputs: list[Output] = []
         self._queries: dict[str, list[Box]] = {}
         self._query = name
+        self._tables: dict[str, list[Table]] = {}
 
     @given.whole_call
     def input(
@@ -81,6 +85,36 @@ class DiagramBuilder:
         self._inputs.append(Input(stream, fields, stamp, policy, place=place))
         return Stream(self, stream)
 
+    @given.whole_call
+    def table(
+        self,
+        name: str,
+        schema: SchemaLike,
+        *,
+        key: Iterable[str],
+        indexes: Iterable[str] = (),
+        contents: Iterable[Mapping[str, object]] = (),
+    ) -> TableHandle:
+        """A table that steps of this query read and write. `key` are the fields that tell its rows apart; rows are found fast by all of them
+        or by one of `indexes`. `contents` are rows that it has at the beginning.
+        """
+        place = given.user_place(f"table {given.name_of('table', name)!r}")
+        if not name.isidentifier():
+            given.refuse(
+                f"the table's name is {name!r}", place, "letters, digits and _", "rename it: SQL has to name it"
+            )
+        fields = given.schema_of(schema, place)
+        table = Table(
+            name,
+            fields,
+            given.fields("key", key, place),
+            given.fields("indexes", indexes, place),
+            place=place,
+            contents=contents_of(fields, contents, place),
+        )
+        self._tables.setdefault(self._query, []).append(table)
+        return TableHandle(self, table)
+
     def query(self, name: str) -> AbstractContextManager[None]:
         """Steps made inside `with` belong to the query `name`; others to one with the diagram's name."""
         return self._inside(given.name_of("query", name))
@@ -95,11 +129,12 @@ class DiagramBuilder:
 
     def build(self) -> Diagram:
         """The diagram as it stands, as an immutable value."""
+        names = dict.fromkeys([*self._queries, *self._tables])
         return Diagram(
             self.name,
             tuple(self._inputs),
             tuple(self._outputs),
-            tuple(Query(name, tuple(boxes)) for name, boxes in self._queries.items()),
+            tuple(Query(name, tuple(self._queries.get(name, ())), tuple(self._tables.get(name, ()))) for name in names),
             bucket=self.bucket,
             participant=self.participant,
         )
@@ -125,6 +160,7 @@ class DiagramBuilder:
         inputs: Sequence[AggregateSteps],
         outputs: Sequence[str],
         place: Place,
+        access: tuple[str, ...] = (),
     ) -> tuple[Stream, ...]:
         """A step of any box type, into the current query; gives its output streams."""
         for stream in inputs:
@@ -142,7 +178,7 @@ class DiagramBuilder:
                     allowed=f"streams of {self.name!r}",
                     next_step="make the step in the diagram of its streams",
                 )
-        box = Box(name, spec, tuple(stream.name for stream in inputs), tuple(outputs), place=place)
+        box = Box(name, spec, tuple(stream.name for stream in inputs), tuple(outputs), access=access, place=place)
         self._queries.setdefault(self._query, []).append(box)
         return tuple(Stream(self, stream) for stream in outputs)
 

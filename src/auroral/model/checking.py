@@ -16,7 +16,9 @@ from auroral.model.kept import unknown_kept_fields
 from auroral.model.lost_time import lost_time
 from auroral.model.naming import name_problems, placed, produced
 from auroral.model.ordering import ordered
+from auroral.model.regions import unwritten, with_regions
 from auroral.model.stream import CONTROL, ClockField, StreamType
+from auroral.model.table_checks import table_problems
 from auroral.model.types import LONG, Kind
 from auroral.model.unjudged import passes_rows_on, problems_apart_from_types
 from auroral.model.window_samples import CheckedBox, with_window_samples
@@ -96,6 +98,7 @@ class _Checking:
         self.streams: dict[str, StreamType] = {}
         # Streams whose producer is wrong or does not run yet: what reads them cannot be judged.
         self.unknown: set[str] = set()
+        self.tables = {table.name: table for table in diagram.tables}
 
     def run(self) -> Checked:
         self._names()
@@ -119,10 +122,15 @@ class _Checking:
         if self.problems:
             raise DiagramError(self.problems)
         boxes = tuple(with_window_samples(checked, self.warnings))
+        self.warnings += unwritten(self.diagram, boxes)
+        boxes = with_regions(self.diagram, boxes, self.streams, self.problems)
+        if self.problems:
+            raise DiagramError(self.problems)
         return Checked(self.diagram, boxes, MappingProxyType(self.streams), tuple(self.warnings), tuple(self.blockers))
 
     def _names(self) -> None:
         self.problems += name_problems(self.diagram)
+        self.problems += table_problems(self.diagram)
         made = {stream for stream, _ in produced(self.diagram)}
         known = sorted(made)
         for box in self.diagram.boxes:
@@ -196,7 +204,7 @@ class _Checking:
             self.unknown.update(box.outputs)
             return self._behind(box, place)
         # A bucket of no length is a problem already; boxes are judged all the same.
-        report = Report(box.name, place, self.functions, max(1, self.diagram.bucket), box.inputs)
+        report = Report(box.name, place, self.functions, max(1, self.diagram.bucket), box.inputs, tables=self.tables)
         typed = box.spec.resolve([self.streams[stream] for stream in box.inputs], len(box.outputs), report)
         typed = None if report.problems else typed
         self.problems += report.problems

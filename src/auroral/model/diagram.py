@@ -10,6 +10,7 @@ from auroral.model.boxes.base import BoxSpec
 from auroral.model.errors import Place
 from auroral.model.names import LOCAL, Name
 from auroral.model.schema import Schema
+from auroral.model.tables import Table
 
 DEFAULT_BUCKET = 1_000_000
 
@@ -97,19 +98,11 @@ class Box:
     access: tuple[str, ...] = ()
     place: Place = field(default=Place(), compare=False)
 
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of Borealis files; kept, and in force with table boxes in a later release."""
-
-    name: str
-    schema: Schema
-    keys: tuple[str, ...] = ()
-    indexes: tuple[str, ...] = ()
-    stream: str | None = None
-    node: str | None = None
-    parameters: tuple[tuple[str, str], ...] = ()
-    place: Place = field(default=Place(), compare=False)
+    @property
+    def shares(self) -> tuple[str, ...]:
+        """The table or lockset that it has in common with other boxes."""
+        shared: tuple[str, ...] = getattr(self.spec, "shares", ())
+        return shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +150,11 @@ class Diagram:
         for query in self.queries:
             yield from query.boxes
 
+    @property
+    def tables(self) -> Iterator[Table]:
+        for query in self.queries:
+            yield from query.tables
+
     def qualified(self, name: str) -> Name:
         """A name of this diagram as it is known outside: in what is stored, and in what is shown."""
         return Name(self.participant, name)
@@ -168,12 +166,15 @@ class Diagram:
         return next((o for o in self.outputs if o.stream == stream), None)
 
     def computed_from(self, stream: str) -> tuple[str, ...]:
-        """The inputs that lead to it, in their order."""
-        seen, left = set[str](), [stream]
+        """The inputs that lead to it, in their order: also by way of a table that boxes share."""
+        boxes, seen, left = list(self.boxes), set[str](), [stream]
         while left:
             one = left.pop()
             seen.add(one)
-            left += [read for box in self.boxes if one in box.outputs for read in box.inputs if read not in seen]
+            makers = [box for box in boxes if one in box.outputs]
+            common = {what for box in makers for what in box.shares}
+            makers += [box for box in boxes if common.intersection(box.shares)]
+            left += [read for box in makers for read in box.inputs if read not in seen]
         return tuple(given.stream for given in self.inputs if given.stream in seen)
 
     def to_mermaid(self) -> str:

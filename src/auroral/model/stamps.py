@@ -13,11 +13,13 @@ from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.base import Source
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join
-from auroral.model.boxes.later import PASS_ROWS_ON, Later
+from auroral.model.boxes.later import Later
+from auroral.model.boxes.locks import Unlock
 from auroral.model.boxes.resample import Resample
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.boxes.tables import Exists, Insert
 from auroral.model.boxes.waitfor import WaitFor
 from auroral.model.diagram import Box, Diagram, Input, Stamp
 from auroral.model.errors import DiagramError, Problem, unknown_name
@@ -102,7 +104,18 @@ def _before(box: Box, port: int, name: str) -> Iterator[tuple[str, str]]:
     match box.spec:
         case SUnion() if (before := data_input(box, port)) is not None:
             yield before, name
-        case Filter() | Union() | SUnion() | SOutput() | Delay() | RandomDrop() | WindowDrop():
+        case (
+            Filter()
+            | Union()
+            | SUnion()
+            | SOutput()
+            | Delay()
+            | RandomDrop()
+            | WindowDrop()
+            | Insert()
+            | Exists()
+            | Unlock()
+        ):
             for stream in box.inputs:
                 yield stream, name
         case BSort() | WSort() | WaitFor() | Resample() if box.inputs:
@@ -115,8 +128,6 @@ def stood_for(box: Box) -> Box:
     """The box; for one that does not run yet, one whose rows come from where its rows do."""
     if not isinstance(box.spec, Later):
         return box
-    if box.spec.type_name in PASS_ROWS_ON:
-        return replace(box, spec=Delay(0), inputs=box.inputs[:1])
     return box if box.spec.like is None else replace(box, spec=box.spec.like)
 
 

@@ -16,16 +16,16 @@ from auroral.model.diagram import Output
 from auroral.model.duration import Duration
 from auroral.model.errors import Place
 from auroral.model.join_arguments import Looking, buffers, seconds
-from auroral.model.moving_steps import MovingSteps
 from auroral.model.on_error import OnError
 from auroral.model.schema import SchemaLike
 from auroral.model.spark_function import SparkFunction, from_spark
+from auroral.model.table_steps import TableSteps
 
 WhenFailing = Literal["stop", "reject"]
 
 
 @dataclass(frozen=True, slots=True)
-class Stream(MovingSteps):
+class Stream(TableSteps):
     """A stream of a diagram under construction. The first argument of every step is its name."""
 
     @overload

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import pickle
 import re
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import cloudpickle
 from auroral.edge.durable import replace_file, storage_error
 from auroral.model.checking import Checked
 from auroral.model.errors import AuroralError
+from auroral.model.tables import Table
 from auroral.node.functionwords import function_words
 
 _PICKLE = "diagram.pickle"
@@ -33,11 +35,18 @@ def diagram_words(checked: Checked) -> tuple[str, ...]:
     lines = [f"bucket {diagram.bucket}"]
     # Whose streams they are counts: names of another participant mean others.
     lines += [f"input {diagram.qualified(i.stream)} ({i.schema}) {i.stamp} late {i.late.value}" for i in diagram.inputs]
+    # Of contents it counts what they are, not where they came from.
+    lines += [f"{table}{_contents(table)}" for table in diagram.tables]
     for box in diagram.boxes:
         # Functions are shown with an address that differs from process to process.
         spec = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(box.spec))
         lines.append(f"box {box.name}: {', '.join(box.inputs)} -> {', '.join(box.outputs)}: {spec}")
     return (*lines, *(f"output {diagram.qualified(o.stream)}" for o in diagram.outputs))
+
+
+def _contents(table: Table) -> str:
+    rows = table.contents.rows if table.contents is not None else ()
+    return f", {len(rows)} rows {sha256(repr(rows).encode()).hexdigest()[:16]}" if rows else ""
 
 
 def pickled(checked: Checked) -> bytes:

@@ -27,6 +27,7 @@ from auroral.model.boxes.waitfor import TypedWaitFor
 from auroral.model.boxes.xsection import TypedXSection
 from auroral.model.checking import Checked, CheckedBox
 from auroral.model.errors import DiagramError, Problem, unknown_name
+from auroral.model.regions import TypedRegion
 from auroral.model.stream import StreamType
 from auroral.reference.apply import Applied, ApplyMachine
 from auroral.reference.buffer_join import BufferJoinMachine
@@ -39,6 +40,7 @@ from auroral.reference.row_windows import TupleWindowsMachine, ValueWindowsMachi
 from auroral.reference.rows import Row, canonical_key, processing_key
 from auroral.reference.sorting import BSortMachine, WSortMachine
 from auroral.reference.stateless import FilterMachine, IdentityMachine, MapMachine, UnionMachine
+from auroral.reference.tables import RegionMachine
 from auroral.reference.waitfor import WaitForMachine
 from auroral.reference.windows import EventTimeMachine, StimeMachine
 from auroral.reference.xsection import XSectionMachine
@@ -160,6 +162,8 @@ def _machine(
             return RandomDropMachine(box, inputs, outlet)
         case TypedWindowDrop() as box:
             return WindowDropMachine(box, inputs, outlet)
+        case TypedRegion() as box:
+            return RegionMachine(box, outlet)
         case TypedApply() as box:
             return ApplyMachine(box, inputs, outlet, _stand_in(checked, functions), bucket)
         case other:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from auroral.model.expression import Typed
+from auroral.model.expression.evaluate import evaluate
 from auroral.model.stream import StreamType
-from auroral.reference.expression import evaluate
 from auroral.reference.rows import Row, Value
 
 

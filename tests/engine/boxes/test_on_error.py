@@ -10,8 +10,8 @@ from auroral.engine.evaluate import Limits
 from auroral.engine.failures import UserCodeFailed
 from auroral.engine.session import lane
 from auroral.model.expression import Functions
+from auroral.model.expression.evaluate import CallFailed
 from auroral.model.expression.functions import make_function
-from auroral.reference.expression import CallFailed
 from engine.evaluators import assert_same, by_batch, by_buckets, by_reference
 from engine.running import rows, run_all
 

@@ -296,13 +296,6 @@ def test_delays() -> None:
 @pytest.mark.parametrize(
     ("type_name", "parameters", "ins"),
     [
-        ("lock", {"lockset": "s", "key": "k"}, "a"),
-        ("unlock", {"lockset": "s", "key": "k"}, "a"),
-        ("insert", {"sql": "insert into x values (1)", "pass-input": "1"}, "a"),
-        ("update", {"sql": "update x"}, "a"),
-        ("delete", {"sql": "delete from x", "pass-deletions": "1"}, "a"),
-        ("select", {"sql": "select * from x", "output-expression.0": "t", "output-field-name.0": "t"}, "a"),
-        ("exists", {"sql": "select"}, "a"),
         ("combine", {"key-field": "k", "expression.0": "t"}, "ab"),
         ("joinstatic", {"predicate": "x", "out-field.0": "t"}, "ab"),
         ("lrwaitfor", {"key-field": "k", "start-key-value": "1"}, "ab"),
@@ -335,7 +328,6 @@ def test_boxes_of_a_later_release_load(type_name: str, parameters: dict[str, str
 @pytest.mark.parametrize(
     ("type_name", "parameters", "ins", "fields"),
     [
-        ("lock", {"lockset": "s", "key": "k"}, "a", ("t", "k", "v")),
         ("revisionfilter", {"expression.0": "v > 1"}, "a", ("t", "k", "v")),
         ("revisionmap", {"expression.0": "v * 2", "output-field-name.0": "twice"}, "a", ("twice",)),
     ],

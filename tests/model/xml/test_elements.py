@@ -109,7 +109,7 @@ def test_tables_and_access() -> None:
     )
     insert = (
         '<box name="put" type="insert"><in stream="a"/><access table="SEEN"/>'
-        '<parameter name="sql" value="insert"/></box>'
+        '<parameter name="sql" value="insert into SEEN values (input.T, input.k, v)"/></box>'
     )
     loaded = load('<query name="q">', table, insert, "</query>")
     (query,) = loaded.diagram.queries
@@ -125,9 +125,7 @@ def test_wrong_tables() -> None:
         in problem('<query name="q"><table name="s" schema="row"><key field="kk"/></table></query>').what
     )
     assert "no key" in problem('<query name="q"><table name="s" schema="row"/></query>').what
-    insert = (
-        '<box name="put" type="insert"><in stream="a"/><access table="sen"/><parameter name="sql" value="x"/></box>'
-    )
+    insert = '<box name="put" type="insert"><in stream="a"/><access table="sen"/><parameter name="sql" value="delete from seen"/></box>'
     table = '<table name="seen" schema="row"><key field="k"/></table>'
     assert problem(f'<query name="q">{table}{insert}</query>').next_step == "did you mean 'seen'?"
 

@@ -36,7 +36,7 @@ RICH = diagram(
     box("aggregate", {**AGGREGATE, "group-by": "k"}, ["g"], ["w"], "w"),
     '<table name="s" schema="row"><key field="k"/></table>',
     '<box name="ins" type="insert"><in stream="a"/><access table="s"/>',
-    '<parameter name="sql" value="x"/></box>',
+    '<parameter name="sql" value="insert into s values (input.t, input.k, input.v)"/></box>',
     "</query>",
     '<connection_point_view name="v" stream="a"><order field="t"/>',
     '<range start="1" end="2"/></connection_point_view>',

@@ -4,11 +4,12 @@ import pytest
 
 from auroral.model.boxes.later import Later
 from auroral.model.boxes.stateless import Filter, Map, TypedMap
+from auroral.model.boxes.tables import Select
 from auroral.model.checking import check
 from auroral.model.diagram import QueueOptions
+from auroral.model.expression.evaluate import evaluate
 from auroral.model.xml import read_diagram
 from auroral.model.xml.folding import fold_expression
-from auroral.reference.expression import evaluate
 from model.xml.compose import AGGREGATE, JOIN, box, diagram, load, problem, problems, spec, warning
 
 FILTER = {"expression.0": "v > 1"}
@@ -77,7 +78,7 @@ def test_backslashes_in_files_are_characters() -> None:
     ((_, typed),) = found.typed.columns
     assert evaluate(typed, {}) == r"C:\d:\new"
     statement = {"sql": r"select x from t where y = 'A:\'"}
-    assert spec("select", statement) == Later("select", tuple(statement.items()))
+    assert spec("select", statement) == Select(r"select x from t where y = 'A:\\'")
 
 
 def test_rule_3_queue_options_are_inherited() -> None:

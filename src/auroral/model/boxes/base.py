@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar, Protocol, runtime_checkable
@@ -20,6 +20,7 @@ from auroral.model.expression import (
 )
 from auroral.model.on_error import ERROR_FIELD, OnError, with_error
 from auroral.model.stream import StreamType
+from auroral.model.tables import Table
 from auroral.model.types import BOOL
 from auroral.model.written import place_of
 
@@ -103,6 +104,7 @@ class Report:
     problems: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
     missing: list[Problem] = field(default_factory=list)
+    tables: Mapping[str, Table] = field(default_factory=dict)
 
     def add(self, what: str, allowed: str, next_step: str) -> None:
         self.problems.append(Problem(what, self.place, allowed, next_step))

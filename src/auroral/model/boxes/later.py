@@ -27,20 +27,12 @@ class TypedLater(TypedBox):
 
 _APPLY = "compute it in Python, with an `apply` box"
 _REVISIONS = "revisions come in a later release"
-_TABLES = "tables come in a later release"
 _NO_REVISIONS = "write {} instead, if no row of the input revises another"
 _NO_TABLES = "keep the table outside, and join with the stream of its rows"
 
 # What genuine diagrams contain and a later release makes runnable.
 LATER = {
     "lrwaitfor": NotYet("lrwaitfor is a fold of a later release", _APPLY),
-    "lock": NotYet("locks come with tables in a later release", "leave it out, with the table boxes that it guards"),
-    "unlock": NotYet("locks come with tables in a later release", "leave it out, with the table boxes that it guards"),
-    "insert": NotYet(_TABLES, _NO_TABLES),
-    "update": NotYet(_TABLES, _NO_TABLES),
-    "delete": NotYet(_TABLES, _NO_TABLES),
-    "select": NotYet(_TABLES, _NO_TABLES),
-    "exists": NotYet(_TABLES, _NO_TABLES),
     "combine": NotYet("combine is a fold of a later release", _APPLY),
     "joinstatic": NotYet("joinstatic comes with tables in a later release", _NO_TABLES),
     "revisionfilter": NotYet(_REVISIONS, _NO_REVISIONS.format("filter")),
@@ -50,9 +42,6 @@ LATER = {
     "sweeper": NotYet("connection points come in a later release", "leave it out, and read the stream itself"),
     "scontrol": NotYet("the system inserts control boxes by itself", "leave it out"),
 }
-
-# Boxes of these types give the rows of input 0 as they came, or some of them.
-PASS_ROWS_ON = ("lock", "unlock")
 
 _VALUES = "write window-size-by VALUES with order-by FIELD, on the field that is the input's stime"
 TUPLE_WINDOWS = NotYet("dropping windows over a number of tuples comes in a later release", _VALUES)
@@ -104,9 +93,7 @@ class Later:
             typed = self.like.resolve(inputs, outputs, report)
             known = typed is not None and self.type_name != "revisionaggregate"
             return None if typed is None else later(reason, typed.outputs if known else ())
-        if self.type_name not in PASS_ROWS_ON or not inputs:
-            return later(reason)
-        return later(reason, (inputs[0],) * outputs)
+        return later(reason)
 
 
 def later(reason: NotYet, outputs: tuple[StreamType, ...] = (), *not_stime: NotStime) -> TypedLater:

@@ -12,7 +12,7 @@ from auroral.model.expression import Typed, bare_field
 from auroral.model.on_error import OnError
 from auroral.model.schema import Field, Schema
 from auroral.model.stream import ClockField, StreamType
-from auroral.model.types import INT, FieldType, common_type
+from auroral.model.types import INT, FieldType, Kind, common_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,9 @@ def merged(inputs: Sequence[StreamType], report: Report, what: str) -> StreamTyp
 
 @dataclass(frozen=True, slots=True)
 class TypedUnion(TypedBox):
-    pass
+    """`widens` where inputs differ in types, and values become those of the common one."""
+
+    widens: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +222,14 @@ class Union:
         if not expect_ports(report, "union", inputs, outputs, len(inputs), 1):
             return None
         stream = merged(inputs, report, "union")
-        return None if stream is None else TypedUnion(outputs=(stream,), required=(False,) * len(inputs))
+        if stream is None:
+            return None
+        widens = any(
+            a.type.kind is not Kind.STRING and a.type != b.type
+            for given in inputs
+            for a, b in zip(given.schema.fields, stream.schema.fields, strict=True)
+        )
+        return TypedUnion(outputs=(stream,), required=(False,) * len(inputs), widens=widens)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,12 @@ from auroral.model.boxes.base import BoxFacts, BoxSpec
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join
 from auroral.model.boxes.later import FORMS, LATER, NotYet
+from auroral.model.boxes.locks import Lock, Unlock
 from auroral.model.boxes.resample import Resample
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.boxes.tables import Delete, Exists, Insert, Select, Update
 from auroral.model.boxes.waitfor import WaitFor
 from auroral.model.boxes.xsection import XSection
 
@@ -35,6 +37,13 @@ RUNNING: tuple[type[BoxSpec], ...] = (
     WindowDrop,
     SUnion,
     SOutput,
+    Insert,
+    Select,
+    Update,
+    Delete,
+    Exists,
+    Lock,
+    Unlock,
 )
 """The box types that run, as the docs list them. Other spellings: sjoin, aurorajoin; delay_sel."""
 

@@ -1,7 +1,7 @@
 """The expression language: text to syntax tree (`parse`), that to a typed tree (`resolve`), its functions.
 
-Meaning is fixed here by types alone. `auroral.reference.expression` computes values from a typed tree, and
-`auroral.engine.expression` writes it as Spark SQL; neither parses, and nothing here knows of them.
+Meaning is fixed here by types alone. `evaluate` computes values from a typed tree, one row at a time, for the reference and for boxes
+that run in Python; `auroral.engine.expression` writes it as Spark SQL. Property tests hold the two against each other.
 """
 
 from __future__ import annotations

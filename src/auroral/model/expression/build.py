@@ -70,7 +70,7 @@ class BuildTree(Transformer[Token, Any]):
         return Literal(_at(token), value, suffix)
 
     def string(self, token: Token) -> Node:
-        return Literal(_at(token), _unquoted(token))
+        return Literal(_at(token), unquoted(token))
 
     def word(self, token: Token) -> Node:
         return Literal(_at(token), {"true": True, "false": False, "null": None}[token.lower()])
@@ -89,7 +89,7 @@ class BuildTree(Transformer[Token, Any]):
                 'stream.name, or stream.field("odd name")',
                 f"functions have no prefix: write {function}(...), or {qualifier}.{function} for the field",
             )
-        return Name(_at(qualifier), self._identifier(qualifier), self._identifier(_unquoted(name)))
+        return Name(_at(qualifier), self._identifier(qualifier), self._identifier(unquoted(name)))
 
     def arrow(self, first: Token, *rest: Token) -> Node:
         array = ".".join(str(part) for part in (first, *rest) if part.type == "NAME")
@@ -136,7 +136,7 @@ def _balanced(operands: list[Node], ops: list[Token]) -> Node:
     return Binary(_at(ops[middle - 1]), _sign(ops[middle - 1]), left, right)
 
 
-def _unquoted(token: Token) -> str:
+def unquoted(token: Token) -> str:
     quote, inner = token[0], token[1:-1]
     value = _ESCAPE.sub(
         _escaped, inner.replace(quote * 2, "\\" + quote) if "\\" not in inner else _undouble(inner, quote)

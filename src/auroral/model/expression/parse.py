@@ -43,14 +43,14 @@ _ONE_CALL = {"aggregate": "write one call, such as sum(bytes * 8) or count()"}
 def parse(text: str, *, fold_case: bool = False) -> Expr:
     """Read an expression. `fold_case` lower-cases the names of fields and streams, never string literals."""
     root: Node = _run(text, "expression", fold_case)
-    _check_depth(text, [root])
+    check_depth(text, [root])
     return Expr(text, root)
 
 
 def parse_aggregate(text: str, *, fold_case: bool = False) -> AggregateCall:
     """Read one call of an aggregate function. Any name is accepted: it may be a user's aggregate."""
     at, name, args = _run(text, "aggregate", fold_case)
-    _check_depth(text, args)
+    check_depth(text, args)
     return AggregateCall(text, at, name, tuple(Expr(text, arg) for arg in args))
 
 
@@ -66,7 +66,8 @@ def _parser(fold_case: bool) -> Lark:
     )
 
 
-def _run(text: str, start: str, fold_case: bool):  # type: ignore[no-untyped-def]  # Lark's parse is untyped
+def check_text(text: str) -> None:
+    """Refuse what is too long, or no text."""
     if len(text) > LARGEST_TEXT:
         raise ExpressionError(
             text,
@@ -80,22 +81,26 @@ def _run(text: str, start: str, fold_case: bool):  # type: ignore[no-untyped-def
         )
     surrogate = next((i for i, c in enumerate(text) if "\ud800" <= c <= "\udfff"), None)
     if surrogate is not None:
-        raise _error(
+        raise pointed(
             text, surrogate, "half of a surrogate pair, which is not a character", "whole characters", "remove it"
         )
+
+
+def _run(text: str, start: str, fold_case: bool):  # type: ignore[no-untyped-def]  # Lark's parse is untyped
+    check_text(text)
     try:
         return _parser(fold_case).parse(text, start=start)
     except Refused as refused:
-        raise _error(text, refused.at, refused.what, refused.allowed, refused.next_step) from None
+        raise pointed(text, refused.at, refused.what, refused.allowed, refused.next_step) from None
     except UnexpectedInput as unexpected:
         raise _syntax_error(text, start, unexpected) from None
 
 
-def _check_depth(text: str, roots: Iterable[Node]) -> None:
+def check_depth(text: str, roots: Iterable[Node]) -> None:
     for root in roots:
         too_deep = next((node for node, depth in walk(root, _levels) if depth > DEEPEST), None)
         if too_deep is not None:
-            raise _error(
+            raise pointed(
                 text,
                 too_deep.at,
                 f"the expression is nested deeper than {DEEPEST} levels",
@@ -116,22 +121,22 @@ def _syntax_error(text: str, start: str, unexpected: UnexpectedInput) -> Express
         if text[at] in "\"'":
             quote = text[at]
             what, allowed = "the string that starts here has no end", f"{quote}text between two quotes{quote}"
-            return _error(text, at, what, allowed, f"close it with {quote}")
+            return pointed(text, at, what, allowed, f"close it with {quote}")
         if text[at].isdigit():
             step = "names begin with a letter: mend the number, or put an operator behind it"
-            return _error(text, at, "not a number", "12, 1.5, 1e-3, 1.5f, 1.5d", step)
+            return pointed(text, at, "not a number", "12, 1.5, 1e-3, 1.5f, 1.5d", step)
         step = _INSTEAD_OF.get(text[at], "remove it, or quote it in a string")
-        return _error(text, at, f"the character {text[at]!r} has no meaning here", MADE_OF, step)
+        return pointed(text, at, f"the character {text[at]!r} has no meaning here", MADE_OF, step)
     assert isinstance(unexpected, UnexpectedToken)  # Lark's LALR parser has no third kind
     token: Token = unexpected.token
     expected = _spoken(unexpected.accepts or unexpected.expected)
     if token.type == "$END":
         if not text.strip():
-            return _error(text, len(text), "the expression is empty", expected, _ONE_CALL.get(start, "write one"))
+            return pointed(text, len(text), "the expression is empty", expected, _ONE_CALL.get(start, "write one"))
         step = _ONE_CALL.get(start, "write what is missing at its end")
-        return _error(text, len(text), "the expression ends too early", expected, step)
+        return pointed(text, len(text), "the expression ends too early", expected, step)
     at = token.start_pos or 0
-    return _error(text, at, f"{str(token)!r} cannot stand here", expected, _next_step(text, start, token, expected))
+    return pointed(text, at, f"{str(token)!r} cannot stand here", expected, _next_step(text, start, token, expected))
 
 
 def _next_step(text: str, start: str, token: Token, expected: str) -> str:
@@ -159,5 +164,6 @@ def _spoken(terminals: Iterable[str]) -> str:
     return " or ".join(sorted(words)) or SPOKEN["$END"]
 
 
-def _error(text: str, at: int, what: str, allowed: str, next_step: str) -> ExpressionError:
+def pointed(text: str, at: int, what: str, allowed: str, next_step: str) -> ExpressionError:
+    """An error that shows where in the text it is."""
     return ExpressionError(text, [point(Problem(what, allowed=allowed, next_step=next_step), text, at)])

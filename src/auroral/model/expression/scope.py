@@ -21,6 +21,10 @@ class Scope:
 
     inputs: tuple[tuple[str | None, Schema], ...]
     called: str | None = None
+    timeless: tuple[str, ...] = ()
+    """Inputs whose rows have no stime: those of a table."""
+    meant: str | None = None
+    """The input that a name without one is of, where several have it: in SQL, the table."""
 
     @staticmethod
     def of(schema: Schema, called: str | None = None) -> Scope:
@@ -38,7 +42,9 @@ class Scope:
             return self._find_in(name.qualifier, name.name)
         found = [(q, t) for q, schema in self.inputs if (t := schema.get(name.name)) is not None]
         if not found and name.name == STIME:
-            found = [(q, LONG) for q, _ in self.inputs]
+            found = [(q, LONG) for q, _ in self.inputs if q not in self.timeless]
+        if len(found) > 1 and self.meant is not None:
+            found = [one for one in found if one[0] == self.meant] or found
         if len(found) == 1:
             return found[0]
         if not found:
@@ -53,8 +59,10 @@ class Scope:
     def _find_in(self, qualifier: str, field: str) -> tuple[str | None, FieldType] | Problem:
         for given, schema in self.inputs:
             if qualifier == (self.called if given is None else given):
-                found = schema.get(field) or (LONG if field == STIME else None)
-                return (given, found) if found else unknown_name(f"field of {qualifier}", field, _names(schema))
+                timed = given not in self.timeless
+                found = schema.get(field) or (LONG if field == STIME and timed else None)
+                known = _names(schema) if timed else list(schema.names)
+                return (given, found) if found else unknown_name(f"field of {qualifier}", field, known)
         qualifiers = [q for q, _ in self.inputs if q is not None]
         if qualifiers:
             return unknown_name("input", qualifier, qualifiers)

@@ -7,8 +7,11 @@ from collections.abc import Callable
 from auroral.model.boxes.base import BoxSpec
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.later import Later
+from auroral.model.boxes.locks import Lock, Unlock
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.boxes.tables import Delete, Exists, Insert, Select, Update
+from auroral.model.tablesql import parse_sql
 from auroral.model.xml import rowwise
 from auroral.model.xml.parameters import Parameters, Shape
 from auroral.model.xml.windowed import ORDER_BYS, SIZE_BYS, aggregate, join
@@ -31,13 +34,9 @@ _AGGREGATE = Shape(
 )
 _JOIN_COMMON = ("left-order-on-field", "right-order-on-field", "out-field.N", "out-field-name.N", "timeout")
 _JOIN = Shape(("predicate", "left-order-by", "right-order-by", "left-buffer-size", "right-buffer-size"), _JOIN_COMMON)
-_SQL = Shape(
-    ("sql",),
-    (
-        *("pass-input", "pass-deletions", "pass-on-no-results", "pass-result-sizes"),
-        *("output-expression.N", "output-field-name.N"),
-    ),
-)
+_PASSES = ("pass-input", "pass-deletions", "pass-on-no-results", "pass-result-sizes")
+# Each of them takes all, as in Borealis; what has no meaning for a box changes nothing.
+_SQL = Shape(("sql",), (*_PASSES, "output-expression.N", "output-field-name.N"))
 _LOCK = Shape(("lockset", "key"))
 _ANY = Shape(known=False)
 
@@ -108,9 +107,14 @@ def _filter(parameters: Parameters, _inputs: int) -> BoxSpec:
 
 
 def _map(parameters: Parameters, _inputs: int) -> BoxSpec:
-    expressions, names = parameters.expressions("expression"), parameters.run("output-field-name")
+    return Map(_columns(parameters, "expression", "output-field-name"))
+
+
+def _columns(parameters: Parameters, values: str, fields: str) -> tuple[tuple[str, str], ...]:
+    """Runs of numbered expressions, and of the names of the fields that they become."""
+    expressions, names = parameters.expressions(values), parameters.run(fields)
     if len(expressions) != len(names) and not parameters.failed:
-        short, other = ("expression", "output-field-name")[:: 1 if len(expressions) < len(names) else -1]
+        short, other = (values, fields)[:: 1 if len(expressions) < len(names) else -1]
         count = min(len(expressions), len(names))
         parameters.fail(
             f"there is a parameter '{other}.{count}' but no '{short}.{count}'",
@@ -118,7 +122,30 @@ def _map(parameters: Parameters, _inputs: int) -> BoxSpec:
             at=f"{other}.{count}",
             next_step=f'add <parameter name="{short}.{count}" value="..."/>',
         )
-    return Map(tuple(zip(names, expressions, strict=False)))
+    return tuple(zip(names, expressions, strict=False))
+
+
+def _table_box(make: Callable[..., BoxSpec], *flags: str) -> Callable[[Parameters, int], BoxSpec]:
+    """The maker of a table box whose further parameters are `flags`, in the order of its spec."""
+
+    def made(parameters: Parameters, _inputs: int) -> BoxSpec:
+        sql = parameters.expression("sql", parse_sql)
+        return make(sql or "", *(bool(parameters.flag(name)) for name in flags))
+
+    return made
+
+
+def _update(parameters: Parameters, _inputs: int) -> BoxSpec:
+    sql, passes = parameters.expression("sql", parse_sql), bool(parameters.flag("pass-input"))
+    columns = _columns(parameters, "output-expression", "output-field-name")
+    return Update(sql or "", passes, columns)
+
+
+def _lock(make: Callable[..., BoxSpec]) -> Callable[[Parameters, int], BoxSpec]:
+    def made(parameters: Parameters, _inputs: int) -> BoxSpec:
+        return make(str(parameters.text("lockset") or ""), parameters.names("key"))
+
+    return made
 
 
 def _union(_parameters: Parameters, _inputs: int) -> BoxSpec:
@@ -219,6 +246,13 @@ _MAKERS: dict[str, Callable[[Parameters, int], BoxSpec]] = {
     "soutput": _soutput,
     "delay": _delay("delay"),
     "delay_sel": _delay("delay_sel"),
+    "insert": _table_box(Insert, "pass-input"),
+    "select": _table_box(Select, "pass-on-no-results", "pass-result-sizes"),
+    "update": _update,
+    "delete": _table_box(Delete, "pass-deletions", "pass-input"),
+    "exists": _table_box(Exists),
+    "lock": _lock(Lock),
+    "unlock": _lock(Unlock),
     "revisionfilter": _revised("revisionfilter", _filter),
     "revisionmap": _revised("revisionmap", _map),
     "revisionaggregate": _revised("revisionaggregate", aggregate),

@@ -35,11 +35,10 @@ NAMES = {
 }
 
 
-def fold_expression(text: str, *, escaped: bool = True) -> tuple[str, tuple[str, ...]]:
+def fold_expression(text: str) -> tuple[str, tuple[str, ...]]:
     """`text` in lower case but for its string literals, and those that lower case would have changed.
 
-    The string in `field("Odd Name")` is a field's name: it is lower-cased, as the schema's names are. With `escaped`, backslashes
-    are doubled, since in our expressions they begin an escape.
+    The string in `field("Odd Name")` is a field's name: it is lower-cased, as the schema's names are. Backslashes are doubled, since in our expressions they begin an escape.
     """
     parts: list[str] = []
     kept: list[str] = []
@@ -52,7 +51,7 @@ def fold_expression(text: str, *, escaped: bool = True) -> tuple[str, tuple[str,
             literal = literal.lower()
         elif literal != literal.lower():
             kept.append(literal)
-        parts.append(literal.replace("\\", "\\\\") if escaped else literal)
+        parts.append(literal.replace("\\", "\\\\"))
         end = match.end()
     parts.append(text[end:].lower())
     return "".join(parts), tuple(kept)

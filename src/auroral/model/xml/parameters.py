@@ -128,7 +128,7 @@ class Parameters:
             return value.strip().lower()
         if base(name) not in EXPRESSIONS:
             return value.strip()
-        folded, kept = fold_expression(value, escaped=base(name) != "sql")
+        folded, kept = fold_expression(value)
         if kept and base(name) in ONCE_LOWERED:
             self.notes.warn(
                 element,

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from auroral.model.boxes.base import BoxSpec
 from auroral.model.boxes.later import Later
-from auroral.model.diagram import Box, ConnectionPointView, Query, QueueOptions, Table
+from auroral.model.diagram import Box, ConnectionPointView, Query, QueueOptions
 from auroral.model.errors import nearest, unknown_name
+from auroral.model.tables import Table
 from auroral.model.xml.boxes import ARRAY_BOXES, SHAPES, is_array_box, spec_of
 from auroral.model.xml.notes import Notes
 from auroral.model.xml.parameters import Parameters
@@ -187,6 +188,7 @@ class Queries:
                 allowed="names that are unique in a diagram",
                 next_step="names are unique in a diagram",
             )
+            return None
         self.seen_tables.add(name or "")
         keys = _keys(element, self.notes)
         indexes = [(self.notes.name(index, "field"), index) for index in element.all("index")]
@@ -198,11 +200,13 @@ class Queries:
             if wanted is not None and schema.get(wanted) is None:
                 self.notes.unknown(child, "field", wanted, schema.names)
         given = list(element.all("parameter")) + self.changes.parameters.get(("table", name), [])
+        # What is wrong is said once, here.
+        known = tuple(key for key, _ in keys if key is not None and schema.get(key) is not None)
         return Table(
             name,
             schema,
-            tuple(key for key, _ in keys if key is not None),
-            tuple(index for index, _ in indexes if index is not None),
+            known or schema.names,
+            tuple(index for index, _ in indexes if index is not None and schema.get(index) is not None),
             self.notes.name(element, "stream"),
             _node(element),
             written_parameters(given, self.notes),

@@ -1,0 +1,248 @@
+"""A region over the rows of a range, in plain Python: each row that enters is followed to its end before the next."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from auroral.engine.failures import marked
+from auroral.engine.fold import Arrived, Result, Row
+from auroral.engine.tablestore import LOCKS, Store, StoredTable, contents_of, entry_key, sortable
+from auroral.model.boxes.locks import TypedLockBox
+from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
+from auroral.model.boxes.tables import TypedTableBox
+from auroral.model.expression import Typed, user_functions
+from auroral.model.expression.evaluate import CallFailed, evaluate
+from auroral.model.regions import TypedRegion
+from auroral.model.tablesql.typed import INPUT, NEW, OLD, Matching, TypedDelete, TypedInsert, TypedSelect, TypedUpdate
+
+Names = dict[tuple[str | None, str], Any]
+
+
+class Given(NamedTuple):
+    """A row that a member gives out on a port. Without `order`, it is numbered when its turn has come."""
+
+    member: int
+    port: int
+    order: Row | None
+    values: Row
+
+
+class Freed(NamedTuple):
+    """A key of a lockset, freed when the row that frees it has come to its end."""
+
+    key: bytes
+
+
+@dataclass(slots=True)
+class RegionFold:
+    """What is the same for all ranges. It is copied to Spark's workers, without what it looks up fast."""
+
+    region: TypedRegion
+    readers: dict[str, list[tuple[int, int]]] = field(init=False)
+    ports: dict[str, int] = field(init=False)
+    contents: dict[bytes, Any] = field(init=False)
+    tables: dict[str, StoredTable] = field(init=False)
+
+    def __post_init__(self) -> None:
+        made = [stream for stream, _ in self.region.entries] + list(self.region.streams)
+        self.readers = {stream: list(self.region.readers(stream)) for stream in made}
+        self.ports = {stream: port for port, stream in enumerate(self.region.streams)}
+        self.contents = contents_of(self.region.tables)
+        self.tables = {table.name: StoredTable(table) for table in self.region.tables}
+
+    def run(self, store: Store, rows: Iterable[Arrived]) -> Iterator[Result]:
+        """Rows in processing order. Afterwards the store has what has changed."""
+        running = _Running(self, store)
+        for row in rows:
+            yield from running.entered(row)
+
+
+@dataclass(slots=True)
+class _Running:
+    fold: RegionFold
+    store: Store
+    stime: int = -1
+    numbers: int = 0
+    """Of what was given out at this stime."""
+    released: deque[Given] = field(default_factory=deque)
+
+    def entered(self, row: Arrived) -> Iterator[Result]:
+        if row.stime != self.stime:
+            self.stime, self.numbers = row.stime, 0
+        stream = self.fold.region.entries[row.port][0]
+        yield from self._to_its_end(stream, row.order, row.values)
+        while self.released:
+            yield from self._followed([self.released.popleft()])
+
+    def _to_its_end(self, stream: str, order: Row, values: Row) -> Iterator[Result]:
+        # Each reader to its end before the next: what an insert puts in, a select behind it in the diagram finds.
+        for member, port in self.fold.readers[stream]:
+            yield from self._followed(list(self._member(member, port, order, values)))
+
+    def _followed(self, given: list[Given | Freed]) -> Iterator[Result]:
+        """Depth first, without recursion: a diagram may be deeper than Python's stack."""
+        stack: list[Given | Freed | tuple[int, int, Row, Row]] = list(reversed(given))
+        while stack:
+            one = stack.pop()
+            if isinstance(one, Freed):
+                self._free(one.key)
+            elif isinstance(one, Given):
+                order = one.order if one.order is not None else self._numbered()
+                stream = self.fold.region.members[one.member].box.outputs[one.port]
+                yield Result(self.stime, order, one.values, self.fold.ports[stream])
+                stack += [(member, port, order, one.values) for member, port in reversed(self.fold.readers[stream])]
+            else:
+                stack += reversed(list(self._member(*one)))
+
+    def _numbered(self) -> Row:
+        self.numbers += 1
+        return (self.numbers,)
+
+    def _member(self, number: int, port: int, order: Row, values: Row) -> Iterator[Given | Freed]:
+        """What a member makes of a row; all that it does to a table is done when the first result is followed."""
+        member = self.fold.region.members[number]
+        try:
+            match member.typed:
+                case TypedTableBox() as box:
+                    return iter(
+                        [Given(number, out, None, row) for out, row in self._table(member.box.inputs[0], box, values)]
+                    )
+                case TypedLockBox() as box:
+                    return iter(list(self._lock(number, member.box.inputs[0], box, values)))
+                case TypedFilter() as box:
+                    names = self._names(None, member.box.inputs[0], values)
+                    found = (at for at, test in enumerate(box.predicates) if evaluate(test, names) is True)
+                    out = next(found, len(box.predicates) if box.else_port else None)
+                    return iter(() if out is None else (Given(number, out, order, values),))
+                case TypedMap() as box:
+                    names = self._names(None, member.box.inputs[0], values)
+                    return iter((Given(number, 0, order, _values(box.columns, names)),))
+                case TypedUnion():
+                    sizes = [len(self.fold.region.stream(stream).order) for stream in member.box.inputs]
+                    parts = [order if at == port else (None,) * size for at, size in enumerate(sizes)]
+                    return iter((Given(number, 0, (port, *(v for part in parts for v in part)), values),))
+                case TypedIdentity() as box:
+                    return iter((Given(number, box.data_ports[port], order, values),))
+                case other:
+                    raise AssertionError(f"no way to run {other} in a region")
+        except CallFailed as failed:
+            raise marked(
+                f"box {member.box.name!r}: a function of its row", failed.__cause__ or failed, values
+            ) from failed
+
+    def _names(self, qualifier: str | None, stream: str, values: Row) -> Names:
+        names: Names = {(qualifier, "stime"): self.stime}
+        for name, value in zip(self.fold.region.stream(stream).schema.names, values, strict=True):
+            names[qualifier, name] = value
+        return names
+
+    # Tables
+
+    def _table(self, stream: str, box: TypedTableBox, values: Row) -> list[tuple[int, Row]]:
+        names, table = self._names(INPUT, stream, values), self.fold.tables[box.table.name]
+        results: list[tuple[int | None, Row]] = []
+        found: int | None = None
+        match box.statement:
+            case TypedInsert() as insert:
+                table.put(self.store, tuple(evaluate(value, names) for value in insert.values))
+            case TypedSelect() as select:
+                chosen = self._chosen(select, table, names)
+                found = len(chosen)
+                if box.row_port is not None:
+                    results = [(box.row_port, _values(select.columns, one)) for one in chosen]
+            case TypedUpdate() as update:
+                results = self._update(box, update, table, names)
+            case TypedDelete() as delete:
+                for row in self._matching(delete.matching, table, names):
+                    table.take_out(self.store, row)
+                    results.append((box.row_port, row))
+        if found != 0:
+            results.append((box.input_port, values))
+        else:
+            results.append((box.else_port, values))
+        if box.sizes_port is not None:
+            results.append((box.sizes_port, (*_values(box.sizes, names), found)))
+        return [(port, row) for port, row in results if port is not None]
+
+    def _chosen(self, select: TypedSelect, table: StoredTable, names: Names) -> list[Names]:
+        found = [
+            {**names, **_named(table, table.table.name, row)} for row in self._matching(select.matching, table, names)
+        ]
+        for value, descending in reversed(select.order_by):
+            keyed = [(sortable((evaluate(value, one),)), one) for one in found]
+            keyed.sort(key=lambda pair: pair[0], reverse=descending)
+            found = [one for _, one in keyed]
+        return found[: select.limit]
+
+    def _update(
+        self, box: TypedTableBox, update: TypedUpdate, table: StoredTable, names: Names
+    ) -> list[tuple[int | None, Row]]:
+        set_to, results, changed = dict(update.values), list[tuple[int | None, Row]](), list[Row]()
+        for old in self._matching(update.matching, table, names):
+            known = {**names, **_named(table, table.table.name, old)}
+            new = tuple(
+                evaluate(set_to[name], known) if name in set_to else value
+                for name, value in zip(table.table.schema.names, old, strict=True)
+            )
+            changed.append(new)
+            if box.row_port is not None:
+                seen = {**names, **_named(table, OLD, old), **_named(table, NEW, new)}
+                results.append((box.row_port, _values(box.columns, seen)))
+        for new in changed:
+            table.put(self.store, new)
+        return results
+
+    def _matching(self, matching: Matching, table: StoredTable, names: Names) -> list[Row]:
+        """In the order of keys. The condition holds for each of them, whatever way it was found."""
+        found = []
+        for row in self._candidates(matching, table, names):
+            known = {**names, **_named(table, table.table.name, row)} if matching.where is not None else names
+            if matching.where is None or evaluate(matching.where, known) is True:
+                found.append(row)
+        return table.in_order(found)
+
+    def _candidates(self, matching: Matching, table: StoredTable, names: Names) -> Sequence[Row]:
+        """By key or index, where the condition has them; else all rows. A function of the user's is called for rows alone."""
+        asked = {name: value for name, value in matching.equal_to().items() if not user_functions(value)}
+        if all(name in asked for name in table.table.keys):
+            return table.by_key(self.store, tuple(evaluate(asked[name], names) for name in table.table.keys))
+        for name in table.table.indexes:
+            if name in asked:
+                return table.by_index(self.store, name, evaluate(asked[name], names))
+        return table.all(self.store)
+
+    # Locks: an entry is there while a key is held, and has the rows that wait, with the number of their lock
+
+    def _lock(self, number: int, stream: str, box: TypedLockBox, values: Row) -> Iterator[Given | Freed]:
+        fields = self.fold.region.stream(stream).schema.names
+        key = entry_key(LOCKS, box.lockset, tuple(values[fields.index(name)] for name in box.key))
+        waiting = self.store.get(key)
+        if box.locks and waiting is not None:
+            self.store.put(key, [*waiting, (number, values)])
+            return
+        if box.locks:
+            self.store.put(key, [])
+        yield Given(number, 0, None, values)
+        if not box.locks:
+            yield Freed(key)
+
+    def _free(self, key: bytes) -> None:
+        waiting = self.store.get(key)
+        if waiting:
+            # The key goes from the one to the other.
+            (member, values), *rest = waiting
+            self.released.append(Given(member, 0, None, values))
+            self.store.put(key, rest)
+        else:
+            self.store.put(key, None)
+
+
+def _named(table: StoredTable, qualifier: str, row: Row) -> Names:
+    return {(qualifier, name): value for name, value in zip(table.table.schema.names, row, strict=True)}
+
+
+def _values(columns: Sequence[tuple[str, Typed]], names: Names) -> Row:
+    return tuple([evaluate(typed, names) for _, typed in columns])

@@ -1,0 +1,141 @@
+"""Regions in plain Python against the reference: whatever way rows are found, and however ranges are cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+
+from auroral.engine.fold import Arrived, Result
+from auroral.engine.regionrun import RegionFold
+from auroral.engine.statecodec import decoded, encoded
+from auroral.engine.tablestore import ROWS, Store, StoredTable
+from auroral.model.builder import DiagramBuilder
+from auroral.model.checking import Checked
+from auroral.model.regions import TypedRegion
+from auroral.reference.evaluate import evaluate
+from auroral.reference.rows import Row, processing_key, values_key
+from engine.region_diagrams import bank, bank_rows, turnstile, turnstile_rows
+
+DIAGRAMS: dict[str, tuple[Callable[[], DiagramBuilder], Callable[[Random], dict[str, list[Row]]]]] = {
+    "bank": (bank, bank_rows),
+    "turnstile": (turnstile, turnstile_rows),
+}
+
+
+def region_of(checked: Checked) -> TypedRegion:
+    (box,) = checked.boxes
+    assert isinstance(box.typed, TypedRegion)
+    return box.typed
+
+
+def arrived(region: TypedRegion, sources: dict[str, list[Row]]) -> list[Arrived]:
+    rows = [
+        Arrived(port, row.stime, row.order, row.values)
+        for port, (stream, _) in enumerate(region.entries)
+        for row in sources[stream]
+    ]
+    return sorted(rows, key=lambda row: (row.stime, row.port, row.order))
+
+
+def in_ranges(
+    region: TypedRegion, rows: list[Arrived], ends: list[int], state: dict[bytes, bytes] | None = None
+) -> tuple[list[Result], dict[bytes, bytes]]:
+    fold = RegionFold(region)
+    known, found, lo = dict(state or {}), list[Result](), 0
+
+    def stored(key: bytes) -> Any:
+        return decoded(known[key]) if key in known else None
+
+    for hi in ends:
+        store = Store(fold.contents, stored, lambda: ((key, decoded(one)) for key, one in known.items()))
+        found += fold.run(store, [row for row in rows if lo <= row.stime < hi])
+        for key, value in store.changes.items():
+            known.pop(key, None)
+            if value is not None:
+                known[key] = encoded(value)
+        lo = hi
+    return found, known
+
+
+def as_rows(region: TypedRegion, results: list[Result]) -> dict[str, list[Row]]:
+    streams: dict[str, list[Row]] = {stream: [] for stream in region.streams}
+    for result in results:
+        streams[region.streams[result.port]].append(Row(result.stime, result.values, result.order))
+    return {stream: sorted(rows, key=processing_key) for stream, rows in streams.items()}
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("name", DIAGRAMS)
+def test_it_gives_what_the_reference_gives(name: str, seed: int) -> None:
+    make, draw = DIAGRAMS[name]
+    checked, random = make().check(), Random(seed)
+    region, sources = region_of(checked), draw(random)
+    expected = evaluate(checked, sources, 100)
+    rows = arrived(region, sources)
+    cuts = [*sorted(random.sample(range(1, 100), random.randrange(8))), 100]
+    results, state = in_ranges(region, rows, cuts)
+    found = as_rows(region, results)
+    for stream in region.streams:
+        assert repr(sorted(found[stream], key=processing_key)) == repr(
+            sorted(expected.streams[stream], key=processing_key)
+        ), stream
+    # D11: the table is the same, however it came about.
+    assert in_ranges(region, rows, [100])[1] == state
+
+
+def table(region: TypedRegion, state: dict[bytes, bytes]) -> list[tuple[Any, ...]]:
+    fold = RegionFold(region)
+    store = Store(
+        fold.contents,
+        lambda key: decoded(state[key]) if key in state else None,
+        lambda: ((key, decoded(one)) for key, one in state.items()),
+    )
+    return sorted((row for _, row in store.items(ROWS, "accounts")), key=values_key)
+
+
+def test_what_is_as_in_the_beginning_is_not_stored() -> None:
+    region = region_of(bank().check())
+    moved = [Row(1, (1, 2.0, "y"), (0,)), Row(2, (1, -4.0, "y"), (1,))]
+    rows = arrived(region, {"opened": [], "moved": moved, "closed": []})
+    between, after = in_ranges(region, rows, [2])[1], in_ranges(region, rows, [100])[1]
+    assert table(region, between)[1] == (1, "b", 3.0) and len(between) == 1
+    assert table(region, after)[1] == (1, "b", 1.0) and not after
+
+
+def test_rows_that_were_there_in_the_beginning_can_be_taken_out_and_come_back() -> None:
+    region = region_of(bank().check())
+    sources = {"opened": [Row(5, (3, "b", 3.0), (0,))], "moved": [], "closed": [Row(1, ("b", 4.0), (0,))]}
+    rows = arrived(region, sources)
+    assert [row[0] for row in table(region, in_ranges(region, rows, [5])[1])] == [0, 2]
+    state = in_ranges(region, rows, [100])[1]
+    assert [row[0] for row in table(region, state)] == [0, 2, 3]
+
+
+def test_rows_are_looked_up_and_not_gone_through() -> None:
+    """By key and by index a row of a large table costs what it costs in a small one."""
+    region = region_of(bank().check())
+    fold = RegionFold(region)
+    stored = StoredTable(region.tables[0])
+    large = Store({}, lambda key: None, lambda: ())
+    for n in range(1000):
+        stored.put(large, (n, f"owner {n // 2}", 0.0))
+    known = {key: found for key, found in large.changes.items() if found is not None}
+    asked: list[bytes] = []
+
+    def look(key: bytes) -> Any:
+        asked.append(key)
+        return known.get(key)
+
+    def all_stored() -> Any:
+        raise AssertionError("all rows were gone through")
+
+    store = Store({}, look, all_stored)
+    port = [stream for stream, _ in region.entries].index("moved")
+    results = list(fold.run(store, [Arrived(port, 1, (0,), (7, 1.0, "owner 9"))]))
+    given = {region.streams[result.port]: result.values for result in results}
+    assert given["add"] == (7, 0.0, 1.0, "owner 3", 1)
+    assert given["of_owner.sizes"] == ("owner 9", 2)
+    assert len(asked) < 12
