@@ -80,3 +80,45 @@ def test_names_that_no_file_can_have_are_told(name: str) -> None:
     with pytest.raises(DiagramError, match="cannot be read") as told:
         auroral.load(name)
     assert len(str(told.value)) < 1_000
+
+
+TABLE = (
+    '<borealis><schema name="row"><field name="k" type="int"/><field name="v" type="double"/></schema>'
+    '<input stream="a" schema="row"/><query name="q"><table name="t" schema="row"><key field="k"/>'
+    '<parameter name="contents" value="{}"/></table><box name="look" type="select"><in stream="a"/><out stream="b"/>'
+    '<access table="t"/><parameter name="sql" value="select * from t where k = input.k"/></box></query>'
+    '<output stream="b"/></borealis>'
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("rows.csv", "K,V\n1,0.5\n2,\n"),
+        ("rows.json", '[{"k": 1, "v": 0.5}, {"k": 2, "v": null}]'),
+    ],
+)
+def test_a_table_has_the_contents_of_a_file_beside_the_diagram(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    (tmp_path / "d.xml").write_text(TABLE.format(name))
+    (table,) = auroral.load(tmp_path / "d.xml").tables
+    assert table.contents is not None
+    assert (table.contents.rows, table.contents.origin) == (((1, 0.5), (2, None)), name)
+
+
+def test_contents_that_do_not_fit_are_refused_by_row(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("k,v\n1,0.5\nx,2\n")
+    (tmp_path / "d.xml").write_text(TABLE.format("rows.csv"))
+    with pytest.raises(DiagramError, match=r"row 1 of .*rows.csv does not fit: not a whole number"):
+        auroral.load(tmp_path / "d.xml")
+    with pytest.raises(DiagramError, match=r"nix.csv cannot be read"):
+        auroral.load(TABLE.format("nix.csv"))
+
+
+def test_rows_of_a_file_in_python(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("k,at\n1,2026-01-01T00:00:00Z\n")
+    rows = auroral.read_rows(tmp_path / "rows.csv", "k int, at timestamp")
+    d = auroral.diagram("d")
+    d.table("t", "k int, at timestamp", key=["k"], contents=rows)
+    (table,) = d.build().tables
+    assert table.contents is not None and table.contents.rows == ((1, 1767225600 * 10**6),)

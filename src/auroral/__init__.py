@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from auroral.installed import need_all
-from auroral.loading import LoadWarning, load
+from auroral.loading import LoadWarning, load, read_rows
 from auroral.model.aggregates import UserAggregate, aggregate_function, register_aggregate
 from auroral.model.builder import DiagramBuilder, as_diagram, check, diagram
 from auroral.model.checking import Checked
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "diagram",
     "load",
+    "read_rows",
     "check",
     "run",
     "batch",

@@ -11,7 +11,11 @@ from pathlib import Path
 from auroral.model.builder import STIME_UNITS
 from auroral.model.diagram import Diagram, Input, Stamp
 from auroral.model.duration import UNITS
-from auroral.model.errors import DiagramError, Problem, unknown_name
+from auroral.model.errors import DiagramError, Place, Problem, unknown_name
+from auroral.model.schema import Schema, SchemaLike
+from auroral.model.schema import schema as as_schema
+from auroral.model.table_contents import contents_of
+from auroral.model.tables import Table
 from auroral.model.types import Kind
 from auroral.model.xml import Loaded, read_diagram
 
@@ -81,7 +85,52 @@ def read_with_stimes(
     """The diagram, with the choices that are about its inputs."""
     found = read_diagram(text, file, name=name)
     stamps = stamps_of(found.diagram, choices)
-    return read_diagram(text, file, name=name, stamps=stamps) if stamps else found
+    found = read_diagram(text, file, name=name, stamps=stamps) if stamps else found
+    return replace(found, diagram=with_contents(found.diagram, Path(file).parent if file else Path()))
+
+
+def with_contents(diagram: Diagram, folder: Path) -> Diagram:
+    """The diagram with the rows that its tables have in the beginning: a parameter `contents` names their file, from `folder` on."""
+    queries = []
+    for query in diagram.queries:
+        tables = tuple(_with_contents(table, folder) for table in query.tables)
+        queries.append(replace(query, tables=tables))
+    return replace(diagram, queries=tuple(queries))
+
+
+def _with_contents(table: Table, folder: Path) -> Table:
+    file = dict(table.parameters).get("contents", "").strip()
+    if not file or table.contents is not None:
+        return table
+    # Names in Borealis files have no case.
+    rows = _file_rows(folder / file, table.schema, table.place, any_case=True)
+    return replace(table, contents=contents_of(table.schema, rows, table.place, file))
+
+
+def read_rows(path: str | os.PathLike[str], schema: SchemaLike) -> list[dict[str, object]]:
+    """The rows of a CSV, JSON or Parquet file, for the contents of a table: all of them must fit the schema."""
+    return _file_rows(Path(path), as_schema(schema), Place(element=f"rows of {path}"), any_case=False)
+
+
+def _file_rows(path: Path, fields: Schema, place: Place, *, any_case: bool) -> list[dict[str, object]]:
+    # Diagrams without such files need no pyarrow.
+    from auroral.edge.files import InputError, read_batches
+
+    allowed = f"a CSV, JSON or Parquet file with rows of ({fields})"
+    found: list[dict[str, object]] = []
+    try:
+        for batch in read_batches(path, fields, any_case=any_case):
+            for refused in batch.refused:
+                what = f"row {refused.row} of {path} does not fit: {refused.why}"
+                raise DiagramError(
+                    [Problem(what, place, allowed, "mend the row: a table begins with all of its contents")]
+                )
+            found += batch.rows.to_pylist()
+    except InputError as error:
+        raise DiagramError(
+            [Problem(str(error).splitlines()[0], place, allowed, "mend the file, or its name")]
+        ) from error
+    return found
 
 
 def stamps_of(diagram: Diagram, choices: Iterable[StimeChoice]) -> dict[str, Stamp]:

@@ -21,6 +21,15 @@ one, two = auroral.diagram("one"), auroral.diagram("two")
 one.input("a", "k string, v double").running("totals", {"total": "sum(v)"}, by=["k"]).output()
 two.input("a", "k string, v double").apply("same", lambda df: df, schema="k string, v double").output()
 """
+TABLE = """
+import auroral
+
+d = auroral.diagram("d")
+t = d.table("t", "k int", key=["k"])
+a = d.input("a", "k int")
+a.insert("put", t, {"k": "input.k"})
+a.select("look", t, where="k = input.k").output()
+"""
 PARTICIPANTS = """
 import auroral
 
@@ -92,6 +101,17 @@ def test_several_diagrams_folds_and_functions(auroral: Call, tmp_path: Path) -> 
     chosen = auroral("explain", "two.py", "--diagram", "two")
     assert "diagram one" not in chosen.out
     assert auroral("explain", "two.py", "--diagram", "tow").code == 2
+
+
+def test_boxes_of_a_table_are_one_fold(auroral: Call, tmp_path: Path) -> None:
+    (tmp_path / "table.py").write_text(TABLE)
+    for form in ("--small", "--batch"):
+        ended = auroral("explain", "table.py", form)
+        assert ended.code == 0 and "box put (region of table 't': put, look)" in ended.out
+    assert "`look` is not SQL but a scan in Python, over `a`" in ended.out
+    # A table that nothing reads gives no stream.
+    (tmp_path / "table.py").write_text(TABLE.rpartition("a.select")[0] + 'a.filter("f", "k > 1").output()')
+    assert "what is kept of it is not SQL but a scan in Python" in auroral("explain", "table.py").out
 
 
 def test_a_deployment_has_no_sql(auroral: Call) -> None:

@@ -519,7 +519,7 @@ def test_wrong_boxes_that_go_by_rows(spec, inputs, what):
 @pytest.mark.parametrize(
     ("spec", "reason"),
     [
-        (Later("insert"), "tables come in a later release"),
+        (Later("combine"), "combine is a fold of a later release"),
         (WindowDrop(0.5, 1, 3, 1, tuples=True), "number of tuples"),
         (WindowDrop(0.5, 1, 3, 1, field="v"), "does not carry the stime of 's'"),
     ],
@@ -542,9 +542,9 @@ def test_what_reads_an_unknown_result_is_not_judged_and_not_left_out():
 
 
 def test_all_that_does_not_run_yet_is_said_at_once_also_behind_one_another():
-    first = Box("first", Later("update"), ("s",), ("o0",))
+    first = Box("first", Later("sweeper"), ("s",), ("o0",))
     between = Box("between", Filter(("known_to_nobody > 1",)), ("o0",), ("o1",))
-    second = Box("second", Later("waitfor"), ("o1", "s"), ("o2",))
+    second = Box("second", Later("revisionmap"), ("o1", "s"), ("o2",))
     checked = check(diagram(first, between, second, outputs=(Output("o2"),)))
     assert [blocker.what.split(":")[0] for blocker in checked.blockers] == [
         "box 'first' does not run yet",
@@ -566,7 +566,6 @@ FIRST = Aggregate(COUNT, FieldWindow("sec", 10, 10, Alignment.FIRST), ("k",))
         ((FIRST, Filter(("n > 1",))), "sec", "aggregate 'b0', whose windows begin with", "to 1 in box 'b0'"),
         ((FIRST,), "n", "not the field that its windows are on", "order on the field that the windows of box 'b0'"),
         ((Aggregate(COUNT, FieldWindow("v", 3, 1)),), "v", "'b0', whose windows are not on stime", "said of box 'b0'"),
-        ((Later("lock"),), "v", "input 's' takes its stime from the field 'sec'", "--stime s=v"),
         ((BSort(("v",), 3),), "sec", "comes out of bsort 'b0', where a row goes on later", "add a map behind 'b0'"),
         ((Later("revisionmap", like=Map((("t", "v * 2"),))),), "t", "computes 't' as 'v * 2'", "in box 'b0'"),
     ],

@@ -183,7 +183,7 @@ def test_boxes_that_share_a_table_are_one_region_with_what_lies_between() -> Non
     region = checked.boxes[1]
     assert isinstance(region.box.spec, Region) and isinstance(region.typed, TypedRegion)
     assert region.box.spec.members == ("known", "doubled", "add")
-    assert region.box.spec.type_name == "region of table 'accounts'"
+    assert region.box.spec.type_name == "region of table 'accounts': known, doubled, add"
     assert (region.box.inputs, region.box.outputs) == (("before",), ("known", "doubled", "add"))
 
 

@@ -129,13 +129,13 @@ def _comment(checked: Checked, step: Step) -> str:
     said = summary(found.spec).replace("\n", " ")
     kind = getattr(found.spec, "type_name", found.spec.type)
     text = f"-- box {found.name} ({kind}{': ' if said else ''}{said})"
+    gives = " and ".join(quoted(stream) for stream in found.outputs) or "what is kept of it"
     if step.fold is not None:
-        gives = " and ".join(quoted(stream) for stream in found.outputs)
         text += f"\n--   {gives}: not SQL but a fold in Python, over {quoted(step.fold.fetched)}, which is fetched"
     if step.python is not None:
         reads = " and ".join(quoted(stream) for stream in found.inputs)
         how = "the function itself" if isinstance(found.spec, Apply) else "a scan in Python"
-        text += f"\n--   {quoted(found.outputs[0])} is not SQL but {how}, over {reads}"
+        text += f"\n--   {gives} {'are' if len(found.outputs) > 1 else 'is'} not SQL but {how}, over {reads}"
     return text
 
 

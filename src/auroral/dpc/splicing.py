@@ -19,8 +19,14 @@ Later = Mapping[str, Sequence[tuple[int, Fragment]]]
 
 
 def spliced(first: Checked, fragments: Fragments, later: Later) -> Checked:
+    # What reads or writes a table depends on all of the past, and has one version.
     queries = tuple(
-        Query(fragment.name, tuple(_boxes(fragment, later.get(fragment.name, ())))) for fragment in fragments.all
+        Query(
+            fragment.name,
+            tuple(_boxes(fragment, later.get(fragment.name, ()))),
+            tuple(fragment.checked.diagram.tables),
+        )
+        for fragment in fragments.all
     )
     all_versions = [*fragments.all, *(one for versions in later.values() for _, one in versions)]
     used = {

@@ -157,7 +157,15 @@ def _region(members: list[CheckedBox], places: Mapping[int, int], streams: Mappi
     )
     names = tuple(c.box.name for c in members)
     return CheckedBox(
-        Box(first.name, Region(names, f"region of {what}"), read, made, first.node, place=first.place), typed
+        Box(
+            first.name,
+            Region(names, f"region of {what}: {', '.join(names)}"),
+            read,
+            made,
+            first.node,
+            place=first.place,
+        ),
+        typed,
     )
 
 

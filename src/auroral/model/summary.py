@@ -7,10 +7,12 @@ from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxSpec
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join, JoinBuffer, JoinKind
+from auroral.model.boxes.locks import LockSpec
 from auroral.model.boxes.resample import Resample
 from auroral.model.boxes.serialize import SUnion
 from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map
+from auroral.model.boxes.tables import TableSpec
 from auroral.model.boxes.waitfor import WaitFor
 from auroral.model.boxes.xsection import XSection
 from auroral.model.duration import spell
@@ -59,6 +61,10 @@ def summary(spec: BoxSpec) -> str:
             return f"{delay}ms" if delay else "same rows"
         case SUnion(interval_ms=interval):
             return f"{interval}ms"
+        case TableSpec(sql=sql):
+            return sql
+        case LockSpec(lockset=lockset, key=key):
+            return f"{lockset} by {', '.join(key)}"
         case _:
             return ""
 

@@ -127,7 +127,7 @@ def test_wrong_tables() -> None:
     assert "no key" in problem('<query name="q"><table name="s" schema="row"/></query>').what
     insert = '<box name="put" type="insert"><in stream="a"/><access table="sen"/><parameter name="sql" value="delete from seen"/></box>'
     table = '<table name="seen" schema="row"><key field="k"/></table>'
-    assert problem(f'<query name="q">{table}{insert}</query>').next_step == "did you mean 'seen'?"
+    assert problems(f'<query name="q">{table}{insert}</query>')[0].next_step == "did you mean 'seen'?"
 
 
 def test_a_table_outside_a_query() -> None:

@@ -142,4 +142,6 @@ def test_rule_6_types_are_left_to_the_checker() -> None:
 
 
 def test_other_boxes_keep_their_parameters_folded() -> None:
-    assert spec("lock", {"Key": "K", "lockset": "Many"}) == Later("lock", (("key", "k"), ("lockset", "Many")))
+    found = spec("revisionfilter", {"Expression.0": "V > 1", "Processing-Mode": "UPSTREAM"})
+    assert isinstance(found, Later)
+    assert found.parameters == (("expression.0", "v > 1"), ("processing-mode", "UPSTREAM"))

@@ -99,11 +99,16 @@ def _changed(fleet: Fleet, diagram: Diagram, text: Text | None, no_wait: bool) -
 
 
 def _stamped(fleet: Fleet, diagram: Diagram) -> Diagram:
-    """What was said of stimes when it began still holds."""
+    """What was said of stimes when it began still holds, and so do the contents that tables had."""
     running = fleet.deployed.checked.diagram
     said = {given.stream: given.stamp for given in running.inputs}
     inputs = tuple(replace(given, stamp=said.get(given.stream, given.stamp)) for given in diagram.inputs)
-    return replace(diagram, inputs=inputs, bucket=running.bucket)
+    contents = {table.name: table.contents for table in running.tables}
+    queries = tuple(
+        replace(query, tables=tuple(replace(t, contents=contents.get(t.name, t.contents)) for t in query.tables))
+        for query in diagram.queries
+    )
+    return replace(diagram, inputs=inputs, queries=queries, bucket=running.bucket)
 
 
 def _updated(fleet: Fleet, text: bytes, file: str) -> Diagram:
