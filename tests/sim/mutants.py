@@ -54,8 +54,8 @@ MUTANTS = {
     ),
     "final before all inputs are": Mutant(
         "sunion.py",
-        "end = min([port.frontier for port in self.ports.values()])",
-        "end = max([port.frontier for port in self.ports.values()])",
+        "end = min([port.frontier for port in self.read(begin).values()])",
+        "end = max([port.frontier for port in self.read(begin).values()])",
         0,
     ),
     "a horizon one too short": Mutant(
@@ -78,7 +78,7 @@ MUTANTS = {
     ),
     "every output is said to be stable": Mutant(
         "sunion.py",
-        "failed = [name for name, port in self.ports.items() if port.failed(self.monitor, now)]",
+        "failed = [name for name, port in self.used.items() if port.failed(self.monitor, now)]",
         "return State.STABLE",
         77,
     ),
@@ -86,7 +86,7 @@ MUTANTS = {
         "tuples.py",
         "            yield Tuple(TupleType.REC_DONE, self.frontier)\n\n    def gap",
         "            yield from [Tuple(TupleType.REC_DONE, self.frontier)] * 2\n\n    def gap",
-        2,
+        3,
     ),
     "an acknowledgement one too high": Mutant(
         "replica.py",
@@ -134,6 +134,12 @@ MUTANTS = {
     ),
     "all correct at once": Mutant(
         "turns.py", "return self.stagger.may_correct(now, self._peers_reached())", "return True", 24
+    ),
+    "a version begins before what it reads is there": Mutant(
+        "sunion.py",
+        "                first = max(first, oldest + horizon - 1)\n",
+        "                first = max(first, oldest)\n",
+        17,
     ),
     "a subscription begins one too high": Mutant(
         "port.py",

@@ -82,7 +82,8 @@ def _another(draw: Draw, query: Query, near: list[str]) -> Query:
     kind = draw.choice(UNFOLDED)
     count = 1 if kind in (Kind.FILTER, Kind.WINDOW) else 2
     inputs = draw.sample(near, min(count, len(near)))
-    horizon = draw.randint(1, 8) if kind in (Kind.WINDOW, Kind.JOIN) else 1
+    # Also longer than what has come by then of an input that was not read before.
+    horizon = draw.choice((1, 3, 8, 20)) if kind in (Kind.WINDOW, Kind.JOIN) else 1
     return replace(query, kind=kind if len(inputs) == count else Kind.FILTER, inputs=tuple(inputs), horizon=horizon)
 
 
