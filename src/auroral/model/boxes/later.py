@@ -33,7 +33,6 @@ _NO_TABLES = "keep the table outside, and join with the stream of its rows"
 
 # What genuine diagrams contain and a later release makes runnable.
 LATER = {
-    "lrwaitfor": NotYet("lrwaitfor is a fold of a later release", _APPLY),
     "lock": NotYet("locks come with tables in a later release", "leave it out, with the table boxes that it guards"),
     "unlock": NotYet("locks come with tables in a later release", "leave it out, with the table boxes that it guards"),
     "insert": NotYet(_TABLES, _NO_TABLES),
@@ -41,8 +40,6 @@ LATER = {
     "delete": NotYet(_TABLES, _NO_TABLES),
     "select": NotYet(_TABLES, _NO_TABLES),
     "exists": NotYet(_TABLES, _NO_TABLES),
-    "combine": NotYet("combine is a fold of a later release", _APPLY),
-    "joinstatic": NotYet("joinstatic comes with tables in a later release", _NO_TABLES),
     "revisionfilter": NotYet(_REVISIONS, _NO_REVISIONS.format("filter")),
     "revisionmap": NotYet(_REVISIONS, _NO_REVISIONS.format("map")),
     "revisionaggregate": NotYet(_REVISIONS, _NO_REVISIONS.format("aggregate")),
