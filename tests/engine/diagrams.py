@@ -11,6 +11,7 @@ import auroral
 from auroral.model.checking import Checked
 from auroral.model.steps import Stream
 from auroral.reference.rows import Row
+from engine import row_steps as by_rows
 from engine import stateless_steps as stateless
 from engine import window_steps as windows
 from engine.drawing import LOOSE, Drawing
@@ -41,6 +42,13 @@ STEPS: list[Callable[[Drawing, str], Sequence[Stream]]] = [
     windows.first_aligned,
     windows.runs,
     windows.user_aggregate,
+    by_rows.rows_counted,
+    by_rows.values,
+    by_rows.buffers,
+    by_rows.sorted_rows,
+    by_rows.waited,
+    by_rows.resampled,
+    by_rows.sectioned,
 ]
 
 register_aggregates()

@@ -20,8 +20,10 @@ from auroral.model.boxes.aggregate import (
 )
 from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxClass
+from auroral.model.boxes.combine import Combine
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
-from auroral.model.boxes.join import Join, JoinBuffer, JoinKind, TypedJoin
+from auroral.model.boxes.join import ALL, Join, JoinBuffer, JoinKind, TypedJoin
+from auroral.model.boxes.lrwaitfor import LRWaitFor
 from auroral.model.boxes.resample import Resample
 from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
@@ -309,6 +311,29 @@ def test_steps_that_hold_rows_back(net, flows):
     assert str(checked.streams["x"].schema) == "mean double"
     assert str(checked.streams["r"].schema) == f"{checked.streams['flows'].schema}, rate double"
     assert checked.streams["f"].schema == checked.streams["flows"].schema
+
+
+def test_steps_of_borealis_users(net, flows):
+    other = net.input("other", FLOWS, stime="ts")
+    flows.join_static("j", other, on="left.src = right.src", columns={"p": "right.port"})
+    flows.combine("c", other, key="src", columns={"both": "flows.bytes + other.bytes"})
+    flows.combine("twice", flows, key="src", columns={"both": "in0.bytes + in1.bytes"})
+    flows.lrwaitfor("l", other, key="port", by=["src"], start=3, from_data=True)
+    assert spec(net, "j") == Join(
+        "left.src = right.src",
+        JoinBuffer(0, tuples=True),
+        ALL,
+        (("p", "right.port"),),
+        sides_named=True,
+        type_name="joinstatic",
+        looks=(True, False),
+    )
+    assert spec(net, "c") == Combine("src", (("both", "flows.bytes + other.bytes"),))
+    assert spec(net, "l") == LRWaitFor("port", ("src",), 3, True)
+    checked = net.check()
+    assert not checked.blockers
+    assert {str(checked.streams[name].schema) for name in ("c", "twice")} == {"both long"}
+    assert checked.streams["l"].schema == checked.streams["flows"].schema
 
 
 def test_joins_with_buffers_of_rows(net, flows):

@@ -40,7 +40,7 @@ def test_no_box_is_both_and_none_is_forgotten():
     running = [box.type for box in RUNNING]
     assert len(set(running)) == len(running)
     assert not set(running) & set(LATER)
-    wanted = "filter map union aggregate join bsort wsort waitfor resample xsection apply delay random_drop window_drop sunion soutput"
+    wanted = "filter map union aggregate join bsort wsort waitfor resample xsection combine lrwaitfor apply delay random_drop window_drop sunion soutput"
     wanted += " insert select update delete exists lock unlock"
     assert running == wanted.split()
 
@@ -65,6 +65,8 @@ def test_d12_operator_classes_of_every_box():
         "waitfor": ("yes", "yes", "no"),
         "resample": ("yes", "yes", "no"),
         "xsection": ("yes", "no", "no"),
+        "combine": ("yes", "no", "no"),
+        "lrwaitfor": ("yes", "no", "no"),
         "apply": ("yes", "yes", "no"),
         "delay": ("yes", "yes", "yes"),
         "random_drop": ("yes", "yes", "yes"),

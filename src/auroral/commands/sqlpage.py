@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from auroral.engine.compile import Program, Step, compile_program
+from auroral.engine.foldbox import FoldBox
 from auroral.engine.relations import Edge, SliceEdge, StateEdge
 from auroral.engine.sqltext import Column, needed, quoted, readable, relation, with_ctes
 from auroral.model.boxes.apply import Apply
@@ -129,13 +130,15 @@ def _comment(checked: Checked, step: Step) -> str:
     said = summary(found.spec).replace("\n", " ")
     kind = getattr(found.spec, "type_name", found.spec.type)
     text = f"-- box {found.name} ({kind}{': ' if said else ''}{said})"
-    gives = " and ".join(quoted(stream) for stream in found.outputs) or "what is kept of it"
+    fold = step.fold or (step.python if isinstance(step.python, FoldBox) else None)
+    streams = [name for name, _ in fold.outputs] if fold is not None else found.outputs
+    gives = " and ".join(quoted(stream) for stream in streams) or "what is kept of it"
     if step.fold is not None:
         text += f"\n--   {gives}: not SQL but a fold in Python, over {quoted(step.fold.fetched)}, which is fetched"
     if step.python is not None:
         reads = " and ".join(quoted(stream) for stream in found.inputs)
         how = "the function itself" if isinstance(found.spec, Apply) else "a scan in Python"
-        text += f"\n--   {gives} {'are' if len(found.outputs) > 1 else 'is'} not SQL but {how}, over {reads}"
+        text += f"\n--   {gives} {'are' if len(streams) > 1 else 'is'} not SQL but {how}, over {reads}"
     return text
 
 

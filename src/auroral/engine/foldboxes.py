@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from auroral.engine.buffer_join import buffer_join
+from auroral.engine.combine_fold import combine
 from auroral.engine.fold import Fold
 from auroral.engine.foldbox import FoldBox, FoldInput, fold_step, key_text
 from auroral.engine.folds import FirstAlignedFold, LandmarkFold, RunsFold
+from auroral.engine.lrwaitfor_fold import LRWaitForFold
 from auroral.engine.resample_fold import ResampleFold
 from auroral.engine.sort_folds import BSortFold, WSortFold
 from auroral.engine.sqltext import STIME, columns, quoted
@@ -23,7 +25,9 @@ from auroral.model.boxes.aggregate import (
     TypedTupleWindows,
     TypedValueWindows,
 )
+from auroral.model.boxes.combine import TypedCombine
 from auroral.model.boxes.join import TypedBufferJoin
+from auroral.model.boxes.lrwaitfor import TypedLRWaitFor
 from auroral.model.boxes.resample import TypedResample
 from auroral.model.boxes.sorting import TypedBSort, TypedWSort
 from auroral.model.boxes.xsection import TypedXSection
@@ -56,6 +60,10 @@ def fold_box(checked: CheckedBox, compiler: Compiler) -> FoldBox | None:
             return _aggregate(compiler, checked, typed, by_number, field=typed.field)
         case TypedBufferJoin():
             return buffer_join(compiler, checked, typed)
+        case TypedCombine():
+            return combine(compiler, checked, typed)
+        case TypedLRWaitFor():
+            return _lrwaitfor(compiler, checked, typed)
         case TypedBSort():
             bounded = BSortFold(_positions(compiler, checked, typed.order_on), typed.slack)
             return _whole_rows(compiler, checked, bounded, typed.group_by)
@@ -73,6 +81,16 @@ def fold_box(checked: CheckedBox, compiler: Compiler) -> FoldBox | None:
             return fold_step(compiler, checked, section, [read], ())
         case _:
             return None
+
+
+def _lrwaitfor(compiler: Compiler, checked: CheckedBox, typed: TypedLRWaitFor) -> FoldBox:
+    held, enabler = checked.box.inputs
+    schema = compiler.stream(held).schema
+    read = [
+        FoldInput(held, _keys(compiler, held, typed.group_by), columns([typed.key, *schema.names])),
+        FoldInput(enabler, _keys(compiler, enabler, typed.group_by), columns([typed.key])),
+    ]
+    return fold_step(compiler, checked, LRWaitForFold(typed), read, [schema[name] for name in typed.group_by])
 
 
 def _whole_rows(

@@ -8,6 +8,7 @@ from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join
 from auroral.model.boxes.later import NotYet
+from auroral.model.boxes.lrwaitfor import LRWaitFor
 from auroral.model.boxes.resample import Resample
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.sorting import BSort, WSort
@@ -81,7 +82,7 @@ def _made(box: Box, field: str, streams: Mapping[str, StreamType]) -> NotYet:
                 f"{field!r} comes out of aggregate {box.name!r}, and is not the field that its windows are on",
                 f"order on the field that the windows of box {box.name!r} are on",
             )
-        case BSort() | WSort() | WaitFor() | Resample():
+        case BSort() | WSort() | WaitFor() | LRWaitFor() | Resample():
             return NotYet(
                 f"{field!r} comes out of {box.spec.type} {box.name!r}, where a row goes on later than it came, with a later stime",
                 _COPY.format(box.name),

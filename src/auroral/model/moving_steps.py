@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 from auroral.model import arguments as given
 from auroral.model.aggregate_steps import Calls
 from auroral.model.boxes.base import BoxSpec, Source
+from auroral.model.boxes.combine import Combine
+from auroral.model.boxes.join import ALL, Join, JoinBuffer
+from auroral.model.boxes.lrwaitfor import LRWaitFor
 from auroral.model.boxes.resample import Resample
 from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.waitfor import WaitFor
@@ -83,6 +86,66 @@ class MovingSteps(RowSteps):
         given.stop_only("a cross-section", on_error, "whether a row fails may depend on the rows before it", place)
         calls, fields = given.calls(functions, place), given.fields("across", across, place)
         return self._moved(name, XSection(calls, fields, given.optional_duration("within", within, place)), place)
+
+    @given.whole_call
+    def join_static(
+        self,
+        name: str,
+        table: Stream,
+        *,
+        on: Source,
+        columns: Mapping[str, Source] | None = None,
+        on_error: str = "stop",
+    ) -> Stream:
+        """Pairs of each row with all rows that `table` has had before it and for which `on` holds; in expressions the sides are `left` and `right`.
+
+        `columns` are all fields of both sides unless given. All rows of `table` are kept for ever.
+        """
+        place = _place(name)
+        given.stop_only("a join", on_error, "a pair has two rows, and neither is known to be at fault", place)
+        spec = Join(
+            given.expression("on", on, place),
+            JoinBuffer(0, tuples=True),
+            ALL,
+            () if columns is None else given.columns("columns", columns, place),
+            sides_named=True,
+            type_name="joinstatic",
+            looks=(True, False),
+        )
+        return self._moved(name, spec, place, table)
+
+    @given.whole_call
+    def combine(
+        self, name: str, *others: Stream, key: str, columns: Mapping[str, Source], on_error: str = "stop"
+    ) -> Stream:
+        """The first row with a value of `key` of this stream and of each other make one row, their second ones another, and so on.
+
+        In expressions a row is called by its stream where that is a plain name, else `in0` for this stream, `in1` for the next.
+        """
+        place = _place(name)
+        given.stop_only("a combine", on_error, "several rows make one, and none is known to be at fault", place)
+        spec = Combine(given.text("key", key, place), given.columns("columns", columns, place))
+        return self._moved(name, spec, place, *others)
+
+    @given.whole_call
+    def lrwaitfor(
+        self,
+        name: str,
+        enabler: Stream,
+        *,
+        key: str,
+        by: Iterable[str] = (),
+        start: float | None = None,
+        from_data: bool = False,
+    ) -> Stream:
+        """A row goes on as soon as `enabler` has had a row of its group whose `key` is not below its own.
+
+        Before that, groups have come to `start`, or with `from_data` to the key of their own first row.
+        """
+        place = _place(name)
+        first = None if start is None else given.number("start", start, place)
+        spec = LRWaitFor(given.text("key", key, place), given.fields("by", by, place), first, from_data)
+        return self._moved(name, spec, place, enabler)
 
     def _moved(self, name: str, spec: BoxSpec, place: Place, *others: Stream) -> Stream:
         return self.builder.add(name, spec, (self, *others), (name,), place)[0]

@@ -15,6 +15,7 @@ from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join
 from auroral.model.boxes.later import Later
 from auroral.model.boxes.locks import Unlock
+from auroral.model.boxes.lrwaitfor import LRWaitFor
 from auroral.model.boxes.resample import Resample
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.sorting import BSort, WSort
@@ -118,7 +119,7 @@ def _before(box: Box, port: int, name: str) -> Iterator[tuple[str, str]]:
         ):
             for stream in box.inputs:
                 yield stream, name
-        case BSort() | WSort() | WaitFor() | Resample() if box.inputs:
+        case BSort() | WSort() | WaitFor() | LRWaitFor() | Resample() if box.inputs:
             yield box.inputs[0], name
         case Map() if box.inputs and (copied := copied_field(box, name)) is not None:
             yield box.inputs[0], copied

@@ -5,9 +5,11 @@ from __future__ import annotations
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxSpec
+from auroral.model.boxes.combine import Combine
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
-from auroral.model.boxes.join import Join, JoinBuffer, JoinKind
+from auroral.model.boxes.join import ALL, Join, JoinBuffer, JoinKind
 from auroral.model.boxes.locks import LockSpec
+from auroral.model.boxes.lrwaitfor import LRWaitFor
 from auroral.model.boxes.resample import Resample
 from auroral.model.boxes.serialize import SUnion
 from auroral.model.boxes.sorting import BSort, WSort
@@ -50,6 +52,8 @@ def summary(spec: BoxSpec) -> str:
             return f"{predicate} within {timeout:g}s"
         case Resample(fields=fields, within=within):
             return f"{', '.join(name for name, _ in fields)} within {spell(within)}"
+        case Combine(key=key) | LRWaitFor(key=key):
+            return f"by {key}"
         case XSection(across=across):
             return "across " + ", ".join(across)
         case Apply(function=function, past=past):
@@ -92,5 +96,5 @@ def _window(window: Window) -> str:
 
 def _buffer(buffer: JoinBuffer) -> str:
     if buffer.tuples:
-        return f"{buffer.size:g} rows"
+        return "all rows" if buffer == ALL else f"{buffer.size:g} rows"
     return spell(round(buffer.size)) if buffer.field is None else f"{buffer.size:g} of {buffer.field}"

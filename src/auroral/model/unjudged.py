@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.base import BoxSpec, Source, wrong_ports
+from auroral.model.boxes.combine import Combine
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join
 from auroral.model.boxes.sorting import BSort, WSort
@@ -60,6 +61,9 @@ def _sources(spec: BoxSpec) -> Iterator[tuple[str, Source, Callable[[str], objec
                 yield f"field {name!r}", source, parse
         case Join(predicate=predicate, columns=columns):
             yield "predicate", predicate, parse
+            for name, source in columns:
+                yield f"field {name!r}", source, parse
+        case Combine(columns=columns):
             for name, source in columns:
                 yield f"field {name!r}", source, parse
         case WaitFor(predicate=predicate):

@@ -18,8 +18,10 @@ from auroral.model.boxes.aggregate import (
     TypedValueWindows,
 )
 from auroral.model.boxes.apply import TypedApply
+from auroral.model.boxes.combine import TypedCombine
 from auroral.model.boxes.drop import TypedRandomDrop, TypedWindowDrop
 from auroral.model.boxes.join import TypedBufferJoin, TypedJoin
+from auroral.model.boxes.lrwaitfor import TypedLRWaitFor
 from auroral.model.boxes.resample import TypedResample
 from auroral.model.boxes.sorting import TypedBSort, TypedWSort
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
@@ -31,9 +33,11 @@ from auroral.model.regions import TypedRegion
 from auroral.model.stream import StreamType
 from auroral.reference.apply import Applied, ApplyMachine
 from auroral.reference.buffer_join import BufferJoinMachine
+from auroral.reference.combine import CombineMachine
 from auroral.reference.drop import RandomDropMachine, WindowDropMachine
 from auroral.reference.folds import FirstAlignedMachine, LandmarkMachine, RunsMachine
 from auroral.reference.join import JoinMachine
+from auroral.reference.lrwaitfor import LRWaitForMachine
 from auroral.reference.machine import Machine, Outlet
 from auroral.reference.resample import ResampleMachine
 from auroral.reference.row_windows import TupleWindowsMachine, ValueWindowsMachine
@@ -148,6 +152,10 @@ def _machine(
             return JoinMachine(box, inputs, outlet)
         case TypedBufferJoin() as box:
             return BufferJoinMachine(box, inputs, outlet)
+        case TypedCombine() as box:
+            return CombineMachine(box, inputs, outlet)
+        case TypedLRWaitFor() as box:
+            return LRWaitForMachine(box, inputs, outlet)
         case TypedBSort() as box:
             return BSortMachine(box, inputs, outlet)
         case TypedWSort() as box:

@@ -3,9 +3,11 @@
 import pytest
 
 from auroral.model.boxes.aggregate import Aggregate
+from auroral.model.boxes.combine import Combine
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
-from auroral.model.boxes.join import Join, JoinBuffer
+from auroral.model.boxes.join import ALL, Join, JoinBuffer
 from auroral.model.boxes.later import LATER, Later
+from auroral.model.boxes.lrwaitfor import LRWaitFor
 from auroral.model.boxes.resample import Resample
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.sorting import BSort, WSort
@@ -230,9 +232,25 @@ def test_resample_and_xsection() -> None:
     assert spec("xsection", named) == XSection((("mean", "avg(v)"),), ("k",), 60_000_000)
 
 
+def test_boxes_that_users_added() -> None:
+    static = spec("joinstatic", {"predicate": "left.k = right.k", "out-field.0": "left.v"}, ["a", "b"])
+    columns = (("v", "left.v"),)
+    none_kept = JoinBuffer(0, tuples=True)
+    assert static == Join("left.k = right.k", none_kept, ALL, columns, type_name="joinstatic", looks=(True, False))
+    combined = {"key-field": "K", "expression.0": "A.v", "expression.1": "a.v + b.v"}
+    assert spec("combine", combined, ["a", "b"]) == Combine("k", (("v", "a.v"), ("field_1", "a.v + b.v")))
+    named = spec("combine", {**combined, "output-field-name.0": "X"}, ["a", "b"])
+    assert named == Combine("k", (("x", "a.v"), ("field_1", "a.v + b.v")))
+    waiting = {"key-field": "t", "group-by": "k", "start-key-value": "-1", "use-data-as-first-key-value": "1"}
+    assert spec("lrwaitfor", waiting, ["a", "b"]) == LRWaitFor("t", ("k",), -1, True)
+
+
 @pytest.mark.parametrize(
     ("type_name", "parameters", "ins", "names"),
     [
+        ("joinstatic", {"predicate": "left.k = right.k", "out-field.0": "left.v"}, "ab", ("v",)),
+        ("combine", {"key-field": "k", "expression.0": "a.t"}, "ab", ("t",)),
+        ("lrwaitfor", {"key-field": "t", "group-by": "k"}, "ab", ("t", "k", "v")),
         ("bsort", {"order-on": "t", "slack": "3", "group-by": "k"}, "a", ("t", "k", "v")),
         ("wsort", {"order-on": "t", "timeout": "3"}, "a", ("t", "k", "v")),
         ("waitfor", {"predicate": "buffered.k = enabler.k", "timeout": "3"}, "ab", ("t", "k", "v")),
@@ -296,9 +314,6 @@ def test_delays() -> None:
 @pytest.mark.parametrize(
     ("type_name", "parameters", "ins"),
     [
-        ("combine", {"key-field": "k", "expression.0": "t"}, "ab"),
-        ("joinstatic", {"predicate": "x", "out-field.0": "t"}, "ab"),
-        ("lrwaitfor", {"key-field": "k", "start-key-value": "1"}, "ab"),
         ("revisionfilter", {"processing-mode": "UPSTREAM", "expression.0": "v > 1", "anchor": "view"}, "a"),
         (
             "revisionmap",

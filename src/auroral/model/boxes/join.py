@@ -17,7 +17,11 @@ from auroral.model.expression import Scope, Typed
 from auroral.model.stream import StreamType
 from auroral.model.types import BOOL, LONG
 
-__all__ = ["Join", "JoinBuffer", "JoinKind", "Kept", "TypedBufferJoin", "TypedJoin"]
+__all__ = ["ALL", "Join", "JoinBuffer", "JoinKind", "Kept", "TypedBufferJoin", "TypedJoin"]
+
+
+ALL = JoinBuffer(math.inf, tuples=True)
+"""For a side all of whose rows are kept."""
 
 
 class JoinKind(StrEnum):
@@ -114,6 +118,8 @@ class Join:
         buffer, stream, name = (self.left, self.right)[side], inputs[side], ("left", "right")[side]
         if buffer.field is not None and not report.field(buffer.field, stream):
             return None
+        if buffer == ALL:
+            return Kept()
         if not (math.isfinite(buffer.size) and buffer.size >= 0) or (buffer.tuples and buffer.size % 1):
             report.add(
                 f"the {name} buffer size is {buffer.size}",

@@ -14,7 +14,7 @@ from auroral.model.expression import Typed
 class JoinBuffer:
     """How long rows of one side wait for the other, as a user says it: `size` microseconds of stime, or values of `field`.
 
-    `tuples` counts rows instead.
+    `tuples` counts rows instead; of an infinite number of them all are kept.
     """
 
     size: float
@@ -25,7 +25,7 @@ class JoinBuffer:
 @dataclass(frozen=True, slots=True)
 class Kept:
     """What a buffer holds: the last `rows` rows of its side, the rows at most `time` microseconds of stime old, or those whose `field` is
-    at most `size` below the largest that its side has had."""
+    at most `size` below the largest that its side has had; all, where nothing is said."""
 
     rows: int | None = None
     time: int | None = None

@@ -28,13 +28,9 @@ class TypedLater(TypedBox):
 _APPLY = "compute it in Python, with an `apply` box"
 _REVISIONS = "revisions come in a later release"
 _NO_REVISIONS = "write {} instead, if no row of the input revises another"
-_NO_TABLES = "keep the table outside, and join with the stream of its rows"
 
 # What genuine diagrams contain and a later release makes runnable.
 LATER = {
-    "lrwaitfor": NotYet("lrwaitfor is a fold of a later release", _APPLY),
-    "combine": NotYet("combine is a fold of a later release", _APPLY),
-    "joinstatic": NotYet("joinstatic comes with tables in a later release", _NO_TABLES),
     "revisionfilter": NotYet(_REVISIONS, _NO_REVISIONS.format("filter")),
     "revisionmap": NotYet(_REVISIONS, _NO_REVISIONS.format("map")),
     "revisionaggregate": NotYet(_REVISIONS, _NO_REVISIONS.format("aggregate")),

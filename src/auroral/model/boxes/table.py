@@ -8,10 +8,12 @@ from dataclasses import fields
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxFacts, BoxSpec
+from auroral.model.boxes.combine import Combine
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join
 from auroral.model.boxes.later import FORMS, LATER, NotYet
 from auroral.model.boxes.locks import Lock, Unlock
+from auroral.model.boxes.lrwaitfor import LRWaitFor
 from auroral.model.boxes.resample import Resample
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.sorting import BSort, WSort
@@ -31,6 +33,8 @@ RUNNING: tuple[type[BoxSpec], ...] = (
     WaitFor,
     Resample,
     XSection,
+    Combine,
+    LRWaitFor,
     Apply,
     Delay,
     RandomDrop,
@@ -45,7 +49,7 @@ RUNNING: tuple[type[BoxSpec], ...] = (
     Lock,
     Unlock,
 )
-"""The box types that run, as the docs list them. Other spellings: sjoin, aurorajoin; delay_sel."""
+"""The box types that run, as the docs list them. Other spellings: sjoin, aurorajoin, joinstatic; delay_sel."""
 
 
 def box_table() -> str:

@@ -14,7 +14,7 @@ from auroral.model.boxes.tables import Delete, Exists, Insert, Select, Update
 from auroral.model.tablesql import parse_sql
 from auroral.model.xml import rowwise
 from auroral.model.xml.parameters import Parameters, Shape
-from auroral.model.xml.windowed import ORDER_BYS, SIZE_BYS, aggregate, join
+from auroral.model.xml.windowed import ORDER_BYS, SIZE_BYS, aggregate, join, joinstatic
 
 _FILTER = Shape(("expression.N",), ("pass-on-false-port",))
 _MAP = Shape(("expression.N", "output-field-name.N"))
@@ -78,7 +78,10 @@ SHAPES: dict[str, Shape] = {
     "revisionfilter": _revision(_FILTER),
     "revisionmap": _revision(_MAP, "inverse.N"),
     "revisionaggregate": _revision(_AGGREGATE),
-    **dict.fromkeys(("combine", "joinstatic", "lrwaitfor", "connectionpoint", "sweeper", "scontrol"), _ANY),
+    "joinstatic": Shape(("predicate",), ("out-field.N", "out-field-name.N")),
+    "combine": rowwise.COMBINE,
+    "lrwaitfor": rowwise.LRWAITFOR,
+    **dict.fromkeys(("connectionpoint", "sweeper", "scontrol"), _ANY),
 }
 
 # Boxes of array and video research, by name or by how their names begin (X4).
@@ -235,6 +238,9 @@ _MAKERS: dict[str, Callable[[Parameters, int], BoxSpec]] = {
     "join": join("join", "left-buffer-size", "right-buffer-size"),
     "aurorajoin": join("aurorajoin", "down-size", "up-size"),
     "sjoin": join("sjoin", "left-buffer-size", "right-buffer-size"),
+    "joinstatic": joinstatic,
+    "combine": rowwise.combine,
+    "lrwaitfor": rowwise.lrwaitfor,
     "bsort": rowwise.bsort,
     "wsort": rowwise.wsort,
     "waitfor": rowwise.waitfor,

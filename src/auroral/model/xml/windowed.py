@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.base import BoxSpec
-from auroral.model.boxes.join import Join, JoinBuffer
+from auroral.model.boxes.join import ALL, Join, JoinBuffer
 from auroral.model.expression import parse_aggregate
 from auroral.model.windows import Alignment, FieldWindow, TupleWindow
 from auroral.model.xml.parameters import Parameters
@@ -81,6 +81,13 @@ def join(type_name: str, left_size: str, right_size: str) -> Callable[[Parameter
         return replace(given, looks=(looks[0], looks[1]))
 
     return make
+
+
+def joinstatic(parameters: Parameters, _inputs: int) -> BoxSpec:
+    """Rows of the first input meet all rows that the second has had; these look for nothing."""
+    predicate, columns = parameters.expression("predicate") or "", _columns(parameters)
+    none_kept = JoinBuffer(0, tuples=True)
+    return Join(predicate, none_kept, ALL, columns, type_name="joinstatic", looks=(True, False))
 
 
 def _is_off(parameters: Parameters, name: str) -> bool:
