@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from random import Random
 from typing import Any
 
 import pytest
 
+import auroral
 from auroral.engine.fold import Arrived, Result
 from auroral.engine.regionrun import RegionFold
 from auroral.engine.statecodec import decoded, encoded
@@ -139,3 +141,32 @@ def test_rows_are_looked_up_and_not_gone_through() -> None:
     assert given["add"] == (7, 0.0, 1.0, "owner 3", 1)
     assert given["of_owner.sizes"] == ("owner 9", 2)
     assert len(asked) < 12
+
+
+def test_keys_of_decimals_are_found_by_their_value() -> None:
+    """Whatever digits behind the point they are written with."""
+    d = auroral.diagram("prices", bucket="10us")
+    begun = [{"p": Decimal("1.50"), "n": 7}, {"p": Decimal("2.00"), "n": 7}]
+    prices = d.table("prices", "p decimal(6,2), n int", key=["p"], indexes=["n"], contents=begun)
+    a = d.input("a", "p decimal(4,1), whole int")
+    a.insert("put", prices, {"p": "input.p", "n": "input.whole"})
+    by_value = a.select("by_value", prices, where="prices.p = input.p")
+    by_number = a.select("by_number", prices, where="prices.p = input.whole")
+    for stream in (by_value, by_number):
+        stream.output()
+    checked = d.check()
+    region = region_of(checked)
+    given = [
+        (Decimal("1.5"), 2),
+        (Decimal("2.0"), 2),
+        (Decimal("1.5"), 3),
+        (Decimal("-0.0"), 0),
+        (Decimal("100.0"), 100),
+    ]
+    sources = {"a": [Row(n, values, (n,)) for n, values in enumerate(given)]}
+    expected = evaluate(checked, sources, 100).streams
+    results, state = in_ranges(region, arrived(region, sources), [3, 100])
+    found = as_rows(region, results)
+    for stream in ("by_value", "by_number"):
+        assert found[stream] == sorted(expected[stream], key=processing_key) and found[stream]
+    assert len([key for key in state if b"row" in key]) == 4

@@ -10,6 +10,7 @@ import math
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Context, Decimal
 from typing import Any
 
 from auroral.engine.fold import Row
@@ -23,9 +24,21 @@ GONE: tuple[()] = ()
 Entries = Iterable[tuple[bytes, Any]]
 
 
+_WIDE = Context(prec=60)
+"""More digits than any decimal has."""
+
+
 def entry_key(kind: str, name: str, values: Row) -> bytes:
-    """Zeros of both signs are one key."""
-    return encoded((kind, name, tuple(0.0 if v == 0 and type(v) is float else v for v in values)))
+    return encoded((kind, name, tuple(map(_key_part, values))))
+
+
+def _key_part(value: Any) -> Any:
+    """Zeros of both signs are one key, and so are decimals of one value, whatever digits they are written with."""
+    if type(value) is float:
+        return 0.0 if value == 0 else value
+    if type(value) is Decimal:
+        return _WIDE.normalize(value) if value else Decimal(0)
+    return value
 
 
 def _prefix(kind: str, name: str) -> bytes:
