@@ -13,12 +13,12 @@ import auroral
 from auroral.engine.fold import Arrived, Result
 from auroral.engine.regionrun import RegionFold
 from auroral.engine.statecodec import decoded, encoded
-from auroral.engine.tablestore import ROWS, Store, StoredTable
+from auroral.engine.tablestore import BEGUN, ROWS, Store, StoredTable
 from auroral.model.builder import DiagramBuilder
 from auroral.model.checking import Checked
 from auroral.model.regions import TypedRegion
 from auroral.reference.evaluate import evaluate
-from auroral.reference.rows import Row, processing_key, values_key
+from auroral.reference.rows import Row, canonical_key, processing_key, values_key
 from engine.region_diagrams import bank, bank_rows, turnstile, turnstile_rows
 
 DIAGRAMS: dict[str, tuple[Callable[[], DiagramBuilder], Callable[[Random], dict[str, list[Row]]]]] = {
@@ -98,13 +98,33 @@ def table(region: TypedRegion, state: dict[bytes, bytes]) -> list[tuple[Any, ...
     return sorted((row for _, row in store.items(ROWS, "accounts")), key=values_key)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_who_follows_the_changes_has_the_table(seed: int) -> None:
+    random = Random(seed)
+    region, sources = region_of(bank().check()), bank_rows(random)
+    rows = arrived(region, sources)
+    results, state = in_ranges(region, rows, [40, 100])
+    found = as_rows(region, results)["changes"]
+    followed: dict[Any, tuple[Any, ...]] = {}
+    # As an output has them: by stime, then by their columns.
+    for row in sorted(found, key=canonical_key):
+        _, change, *values = row.values
+        if change == "put":
+            followed[values[0]] = tuple(values)
+        else:
+            del followed[values[0]]
+    if rows:
+        assert repr(sorted(followed.values(), key=values_key)) == repr(table(region, state))
+
+
 def test_what_is_as_in_the_beginning_is_not_stored() -> None:
     region = region_of(bank().check())
     moved = [Row(1, (1, 2.0, "y"), (0,)), Row(2, (1, -4.0, "y"), (1,))]
     rows = arrived(region, {"opened": [], "moved": moved, "closed": []})
     between, after = in_ranges(region, rows, [2])[1], in_ranges(region, rows, [100])[1]
-    assert table(region, between)[1] == (1, "b", 3.0) and len(between) == 1
-    assert table(region, after)[1] == (1, "b", 1.0) and not after
+    assert table(region, between)[1] == (1, "b", 3.0) and len(between) == 2
+    # What is left says that the contents were given out.
+    assert table(region, after)[1] == (1, "b", 1.0) and list(after) == [BEGUN]
 
 
 def test_rows_that_were_there_in_the_beginning_can_be_taken_out_and_come_back() -> None:

@@ -9,8 +9,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from auroral.engine.failures import marked
 from auroral.engine.fold import Arrived, Result, Row
-from auroral.engine.tablestore import LOCKS, Store, StoredTable, contents_of, entry_key, sortable
+from auroral.engine.tablestore import BEGUN, LOCKS, Store, StoredTable, contents_of, entry_key, sortable
 from auroral.model.boxes.base import TypedBox
+from auroral.model.boxes.changes import DELETE, PUT
 from auroral.model.boxes.locks import TypedLockBox
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
 from auroral.model.boxes.tables import TypedTableBox
@@ -68,6 +69,8 @@ class RegionFold:
     lookups: list[Lookup] = field(init=False)
     """By member."""
     ports: dict[str, int] = field(init=False)
+    told: dict[str, list[int]] = field(init=False)
+    """The members that give out the changes of a table."""
     contents: dict[bytes, Any] = field(init=False)
     tables: dict[str, StoredTable] = field(init=False)
 
@@ -77,6 +80,8 @@ class RegionFold:
         self.fields = {stream: self.region.stream(stream).schema.names for stream in made}
         self.lookups = [lookup(member.typed) for member in self.region.members]
         self.ports = {stream: port for port, stream in enumerate(self.region.streams)}
+        told = {table.name: list(self.region.changes(table.name)) for table in self.region.tables}
+        self.told = {table: members for table, members in told.items() if members}
         self.contents = contents_of(self.region.tables)
         self.tables = {table.name: StoredTable(table) for table in self.region.tables}
 
@@ -94,15 +99,36 @@ class _Running:
     stime: int = -1
     numbers: int = 0
     """Of what was given out at this stime."""
+    changed: int = 0
+    """Rows of tables that were changed at this stime."""
     released: deque[Given] = field(default_factory=deque)
 
     def entered(self, row: Arrived) -> Iterator[Result]:
         if row.stime != self.stime:
-            self.stime, self.numbers = row.stime, 0
+            self.stime, self.numbers, self.changed = row.stime, 0, 0
+        yield from self._beginning()
         stream = self.fold.region.entries[row.port][0]
         yield from self._to_its_end(stream, row.order, row.values)
         while self.released:
             yield from self._followed([self.released.popleft()])
+
+    def _beginning(self) -> Iterator[Result]:
+        """Who follows the changes of a table is told first of the rows that it has."""
+        if not self.fold.told or self.store.get(BEGUN):
+            return
+        self.store.put(BEGUN, True)
+        for table in self.fold.region.tables:
+            if table.name in self.fold.told:
+                stored = self.fold.tables[table.name]
+                rows = stored.in_order(stored.first(self.store))
+                yield from self._followed(self._changes(table.name, [(PUT, row) for row in rows]))
+
+    def _changes(self, table: str, changes: Iterable[tuple[str, Row]]) -> list[Given | Freed]:
+        found: list[Given | Freed] = []
+        for change, row in changes:
+            self.changed += 1
+            found += [Given(member, 0, None, (self.changed, change, *row)) for member in self.fold.told.get(table, ())]
+        return found
 
     def _to_its_end(self, stream: str, order: Row, values: Row) -> Iterator[Result]:
         # Each reader to its end before the next: what an insert puts in, a select behind it in the diagram finds.
@@ -134,12 +160,10 @@ class _Running:
         try:
             match member.typed:
                 case TypedTableBox() as box:
-                    return iter(
-                        [
-                            Given(number, out, None, row)
-                            for out, row in self._table(number, member.box.inputs[0], box, values)
-                        ]
-                    )
+                    changes: list[tuple[str, Row]] = []
+                    results = self._table(number, member.box.inputs[0], box, values, changes)
+                    told = self._changes(box.table.name, changes)
+                    return iter([*told, *(Given(number, out, None, row) for out, row in results)])
                 case TypedLockBox() as box:
                     return iter(list(self._lock(number, member.box.inputs[0], box, values)))
                 case TypedFilter() as box:
@@ -171,24 +195,29 @@ class _Running:
 
     # Tables
 
-    def _table(self, number: int, stream: str, box: TypedTableBox, values: Row) -> list[tuple[int, Row]]:
+    def _table(
+        self, number: int, stream: str, box: TypedTableBox, values: Row, changes: list[tuple[str, Row]]
+    ) -> list[tuple[int, Row]]:
         names, table = self._names(INPUT, stream, values), self.fold.tables[box.table.name]
         way = self.fold.lookups[number]
         results: list[tuple[int | None, Row]] = []
         found: int | None = None
         match box.statement:
             case TypedInsert() as insert:
-                table.put(self.store, tuple(evaluate(value, names) for value in insert.values))
+                new = tuple(evaluate(value, names) for value in insert.values)
+                table.put(self.store, new)
+                changes.append((PUT, new))
             case TypedSelect() as select:
                 chosen = self._chosen(select, way, table, names)
                 found = len(chosen)
                 if box.row_port is not None:
                     results = [(box.row_port, _values(select.columns, one)) for one in chosen]
             case TypedUpdate() as update:
-                results = self._update(box, update, way, table, names)
+                results = self._update(box, update, way, table, names, changes)
             case TypedDelete() as delete:
                 for row in self._matching(delete.matching, way, table, names):
                     table.take_out(self.store, row)
+                    changes.append((DELETE, row))
                     results.append((box.row_port, row))
         if found != 0:
             results.append((box.input_port, values))
@@ -210,7 +239,13 @@ class _Running:
         return found[: select.limit]
 
     def _update(
-        self, box: TypedTableBox, update: TypedUpdate, way: Lookup, table: StoredTable, names: Names
+        self,
+        box: TypedTableBox,
+        update: TypedUpdate,
+        way: Lookup,
+        table: StoredTable,
+        names: Names,
+        changes: list[tuple[str, Row]],
     ) -> list[tuple[int | None, Row]]:
         set_to, results, changed = dict(update.values), list[tuple[int | None, Row]](), list[Row]()
         for old in self._matching(update.matching, way, table, names):
@@ -225,6 +260,7 @@ class _Running:
                 results.append((box.row_port, _values(box.columns, seen)))
         for new in changed:
             table.put(self.store, new)
+            changes.append((PUT, new))
         return results
 
     def _matching(self, matching: Matching, way: Lookup, table: StoredTable, names: Names) -> list[Row]:

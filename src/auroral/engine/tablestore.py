@@ -24,6 +24,8 @@ GONE: tuple[()] = ()
 Entries = Iterable[tuple[bytes, Any]]
 
 
+BEGUN = encoded(("begun",))
+"""The key of an entry that is there once the contents of tables were given out as changes."""
 _WIDE = Context(prec=60)
 """More digits than any decimal has."""
 
@@ -121,6 +123,11 @@ class StoredTable:
 
     def all(self, store: Store) -> list[Row]:
         return [row for _, row in store.items(ROWS, self.table.name)]
+
+    def first(self, store: Store) -> list[Row]:
+        """The rows that it has in the beginning."""
+        prefix = _prefix(ROWS, self.table.name)
+        return [row for key, row in store.contents.items() if key.startswith(prefix)]
 
     def in_order(self, rows: Iterable[Row]) -> list[Row]:
         return sorted(rows, key=lambda row: sortable(self.key_values(row)))

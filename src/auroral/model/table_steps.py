@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, overload
 from auroral.model import arguments as given
 from auroral.model.aggregate_steps import AggregateSteps
 from auroral.model.boxes.base import BoxSpec
+from auroral.model.boxes.changes import TableChanges
 from auroral.model.boxes.locks import Lock, Unlock
 from auroral.model.boxes.tables import Delete, Exists, Insert, Select, Update
 from auroral.model.errors import Place
@@ -31,6 +32,14 @@ class TableHandle:
     @property
     def name(self) -> str:
         return self.table.name
+
+    @given.whole_call
+    def changes(self, name: str) -> Stream:
+        """A row for each row that is put into the table or taken out: `number`, `change` ("put" or "delete"), and the row.
+
+        Rows that the table has in the beginning come first. At one stime, `number` has the order of changes.
+        """
+        return self.builder.add(name, TableChanges(self.table.name), (), (name,), _place(name), (self.table.name,))[0]
 
 
 @dataclass(frozen=True, slots=True)
