@@ -13,7 +13,7 @@ from auroral.model.schema import Schema
 class Contents:
     """The rows that a table has before the first bucket, in the types of its schema, and where they came from."""
 
-    rows: tuple[tuple[Value, ...], ...]
+    rows: tuple[tuple[Value, ...], ...] = field(repr=False)
     origin: str = ""
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from auroral.model.boxes.base import BoxSpec
+from auroral.model.boxes.changes import TableChanges
 from auroral.model.boxes.later import Later
 from auroral.model.diagram import Box, ConnectionPointView, Query, QueueOptions
 from auroral.model.errors import nearest, unknown_name
@@ -92,8 +94,8 @@ class Queries:
                 queue = queue_options(element, outer, self.notes)
                 name = self.notes.name(element, fold=False) or f"query in line {element.line}"
                 boxes = tuple(self._box(child, queue) for child in element.all("box"))
-                tables = [self._table(child) for child in element.all("table")]
-                return Query(name, boxes, tuple(t for t in tables if t is not None), _node(element), queue)
+                tables = tuple(t for child in element.all("table") if (t := self._table(child)) is not None)
+                return Query(name, (*boxes, *_changes(tables)), tables, _node(element), queue)
             case "box":
                 box = self._box(element, outer)
                 return Query(box.name, (box,), (), box.node, box.queue)
@@ -212,6 +214,21 @@ class Queries:
             written_parameters(given, self.notes),
             self.notes.place(element),
         )
+
+
+def _changes(tables: tuple[Table, ...]) -> Iterator[Box]:
+    """The box that gives out the changes of a table: its parameter `changes` names the stream."""
+    for table in tables:
+        stream = dict(table.parameters).get("changes", "").strip().lower()
+        if stream:
+            yield Box(
+                f"{table.name}.changes",
+                TableChanges(table.name),
+                (),
+                (stream,),
+                access=(table.name,),
+                place=table.place,
+            )
 
 
 def _keys(table: Element, notes: Notes) -> list[tuple[str | None, Element]]:
