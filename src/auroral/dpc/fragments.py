@@ -7,18 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
-from types import MappingProxyType
 from typing import Any
 
 from auroral.dpc.coverage import AtLeast
 from auroral.dpc.sunion import OutputSpec
+from auroral.model.aggregates import called_functions
 from auroral.model.boxes.base import BoxClass
 from auroral.model.checking import Checked, CheckedBox, check
 from auroral.model.deployment import Deployment, Endpoint, Node, ReplicaSet
 from auroral.model.diagram import Diagram, Input, Output
 from auroral.model.errors import AuroralError, DiagramError, Place, Problem
-from auroral.model.expression import user_functions
-from auroral.model.expression.functions import Functions
 from auroral.model.placement import by_any_case, check_deployment
 from auroral.model.types import LONG
 
@@ -237,9 +235,8 @@ def part_of(
         for query in checked.diagram.queries
         if (mine := tuple(box for box in query.boxes if box.name in chosen))
     )
-    used = {f.name: f for box in boxes for e in box.typed.expressions() for f in user_functions(e)}
     diagram = replace(checked.diagram, inputs=inputs, outputs=outputs, queries=queries)
-    return check(diagram, Functions(MappingProxyType(used)), known)
+    return check(diagram, called_functions(box.typed for box in boxes), known)
 
 
 def _specs(boxes: Iterable[CheckedBox], inputs: Iterable[str], bucket: int) -> dict[str, OutputSpec]:
