@@ -11,12 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench import catchup, failures, latency, load, memory, overhead, stall, windows, wire
+from bench import catchup, failures, folds, latency, load, memory, overhead, stall, windows, wire
 
 BENCHMARKS: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "latency": (latency.measure, "bucket close to output, against Structured Streaming (default and tuned)"),
     "catchup": (catchup.measure, "five million rows at once, against the plain batch and Structured Streaming"),
     "windows": (windows.measure, "windows of 10 and of 1,000 buckets on the same data"),
+    "folds": (folds.measure, "a bucket that touches 1,000 keys of a fold, with 1,000 and with 1,000,000 keys in all"),
     "wire": (wire.measure, "a message or a frame from one process to another over Flight"),
     "failures": (
         failures.measure,

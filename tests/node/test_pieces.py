@@ -120,7 +120,7 @@ def test_the_state_of_folds_is_the_one_that_the_run_has(twice: Path, copy: Path)
     ours = from_bytes((copy / "verified" / f"{at}-{record['state']}.state").read_bytes())
     theirs = Snapshots(twice.parent / "state at 30").read(at)
     assert theirs is not None and ours.count == 3
-    assert ours.rows().equals(theirs.rows()) and ours.digest == theirs.digest
+    assert ours.digest == theirs.digest and {*ours.rows()["key"]} == {*theirs.rows()["key"]}
 
 
 def change_output(folder: Path, stream: str, part: int) -> None:

@@ -195,7 +195,7 @@ class Core:
 
 def rows_of(one: Content | None) -> Any:
     if one is not None and isinstance(one.rows, FoldStates):
-        return one.hash, one.count, one.rows.digest, one.rows.rows().to_pylist()
+        return one.hash, one.count, one.rows.digest, one.rows.rows().sort_by("key").to_pylist()
     if one is None or not isinstance(one.rows, pa.RecordBatch | pa.Table):
         return None if one is None else (one.hash, one.count, one.rows)
     return one.hash, one.count, type(one.rows).__name__, one.rows.schema, one.rows.to_pylist()

@@ -6,9 +6,10 @@ for keys that were forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import islice
 
 import pyarrow as pa
 
@@ -19,6 +20,8 @@ from auroral.engine.sqltext import STIME
 from auroral.engine.statecodec import decoded, encoded, first_of
 
 ROWS = pa.schema([("edge", pa.string()), ("key", pa.large_binary()), ("entry", pa.large_binary())])
+AT_ONCE = 10_000
+"""Keys that are made into rows in one go, in which no other thread of the process runs."""
 MAGIC = b"auroral fold states 2\n"
 _NOTHING = KeyedState()
 
@@ -70,18 +73,20 @@ class FoldStates:
         return MAGIC + ipc_bytes(self.rows())
 
     def rows(self) -> pa.Table:
-        """All of it."""
-        return _rows({name: dict(state.items()) for name, state in self.edges.items()})
+        """All of it, in no order."""
+        return _rows((name, state.items()) for name, state in self.edges.items())
 
     def rows_since(self, earlier: FoldStates) -> pa.Table | None:
         """What makes this of an earlier value; None where that is not known any more, or is no less than the whole."""
         found: dict[str, Changes] = {}
         for name, state in self.edges.items():
-            changes = state.changes_since(earlier.of(name)) if name in earlier.edges else dict(state.items())
+            changes = state.changes_since(earlier.of(name))
             if changes is None:
                 return None
             found[name] = changes
-        return _rows(found) if sum(map(len, found.values())) < self.count else None
+        if sum(map(len, found.values())) >= self.count:
+            return None
+        return _rows((name, changes.items()) for name, changes in found.items())
 
     def with_rows(self, rows: pa.Table) -> FoldStates:
         changed = {name: self.of(name).updated(changes) for name, changes in _changes(rows).items()}
@@ -120,19 +125,23 @@ def ipc_rows(data: bytes) -> pa.Table:
         raise NotFoldStates(f"the states of folds cannot be read: {error}") from error
 
 
-def _rows(states: Mapping[str, Changes]) -> pa.Table:
-    names = [name for name, changes in states.items() for _ in changes]
-    keys = [key for changes in states.values() for key in changes]
-    entries = [one for changes in states.values() for one in changes.values()]
-    return pa.table([names, keys, entries], schema=ROWS)
+def _rows(states: Iterable[tuple[str, Iterable[tuple[bytes, bytes | None]]]]) -> pa.Table:
+    batches = []
+    for name, entries in states:
+        following = iter(entries)
+        while some := list(islice(following, AT_ONCE)):
+            keys, values = zip(*some, strict=True)
+            batches.append(pa.record_batch([[name] * len(some), keys, values], schema=ROWS))
+    return pa.Table.from_batches(batches, ROWS)
 
 
 def _changes(rows: pa.Table) -> dict[str, dict[bytes, bytes | None]]:
     if rows.schema.names != ROWS.names:
         raise NotFoldStates("the states of folds were written by an earlier version of auroral, in another form")
     found: dict[str, dict[bytes, bytes | None]] = {}
-    for name, key, one in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-        found.setdefault(name, {})[key] = one
+    for batch in rows.to_batches(max_chunksize=AT_ONCE):
+        for name, key, one in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            found.setdefault(name, {})[key] = one
     return found
 
 

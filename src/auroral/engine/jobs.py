@@ -129,30 +129,30 @@ Count = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What is still to be fetched. `there` is the wave from which on statements can read a stream, or what a box counts."""
+    """What is still to be fetched."""
 
     outputs: Sequence[Edge] = ()
     kept: Sequence[Edge] = ()
     counts: Sequence[Count] = ()
-    there: Mapping[str, int] = field(default_factory=dict)
+    streams: Mapping[str, int] = field(default_factory=dict)
+    boxes: Mapping[str, int] = field(default_factory=dict)
+    """The waves from which on statements can read a stream, and what a box counts."""
 
     @staticmethod
     def of(program: Program) -> _Wanted:
         kept = [edge for edge in program.kept if not isinstance(edge, StateEdge)]
-        there = {name: step.wave + step.fetches for step in program.steps for name in (*step.gives, step.name)}
-        return _Wanted(program.outputs, kept, program.counts, there)
+        streams = {stream: step.wave + step.fetches for step in program.steps for stream in step.gives}
+        boxes = {step.name: step.wave + step.fetches for step in program.steps if step.inputs}
+        return _Wanted(program.outputs, kept, program.counts, streams, boxes)
 
     def readable(self, wave: int) -> _Wanted:
         """What statements of this wave can read."""
 
-        def there(name: str) -> bool:
-            return name in self.there and self.there[name] <= wave
+        def there(edge: Edge) -> bool:
+            return edge.name in self.streams and self.streams[edge.name] <= wave
 
-        return _Wanted(
-            [edge for edge in self.outputs if there(edge.name)],
-            [edge for edge in self.kept if there(edge.name)],
-            [count for count in self.counts if there(count[0])],
-        )
+        counts = [count for count in self.counts if self.boxes[count[0]] <= wave]
+        return _Wanted([*filter(there, self.outputs)], [*filter(there, self.kept)], counts)
 
     def without(self, asked: _Wanted, found: Result) -> _Wanted:
         return replace(

@@ -87,8 +87,8 @@ class KeyedState:
         return self.entries.get(key)
 
     def items(self) -> Iterator[tuple[bytes, bytes]]:
-        """In the order of keys."""
-        return iter(sorted(self.entries.items()))
+        """In no order: to sort a million keys would keep all other threads of the process from running for a second."""
+        return iter(self.entries.items())
 
     def updated(self, changes: Changes) -> KeyedState:
         digest, slots = self.digest, self.slots
@@ -169,9 +169,15 @@ def _moved(
 
 def state_of(entries: Iterable[tuple[bytes, bytes]]) -> KeyedState:
     """With these entries, whatever led to them."""
-    known = dict(entries)
-    digest = sum(hashed(key, one) for key, one in known.items())
-    return KeyedState(Map(known), digest % _MODULUS)
+    digest = 0
+    # One by one: other threads run in between.
+    with _nothing().mutate() as known:
+        for key, one in entries:
+            assert key not in known
+            known[key] = one
+            digest += hashed(key, one)
+        found = known.finish()
+    return KeyedState(found, digest % _MODULUS)
 
 
 def entry(due: int | None, state: Any) -> bytes | None:

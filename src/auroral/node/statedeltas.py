@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from auroral.engine.foldstates import FoldStates
 
-MOST_DELTAS = 16
+MOST_DELTAS = 64
 """Behind a whole one: so many more are read at most."""
 
 

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from auroral.model.boxes.aggregate import Aggregate
+from auroral.model.boxes.stateless import Filter
 from auroral.model.diagram import Box, Stamp
 from auroral.model.windows import Alignment, FieldWindow, Landmark, Runs
 from engine.running import checked_diagram, rows, run_all
@@ -66,3 +67,14 @@ def test_first_aligned(outcome):
         (25, "a", 8, 1),
         (38, "b", 3, 1),
     ]
+
+
+def test_a_box_may_have_the_name_of_another_ones_stream(spark, tmp_path):
+    boxes = [
+        Box("x", Aggregate((("n", "count()"),), Landmark(), ("k",)), ("s",), ("y",)),
+        Box("y", Filter(("k = 'a'",)), ("s",), ("z",)),
+        Box("z", Filter(("n > 1",)), ("y",), ("x",)),
+    ]
+    checked = checked_diagram({"s": "t long, k string, x double"}, boxes, stamps={"s": Stamp("t", 1)})
+    outcome = run_all(spark, tmp_path, checked, SOURCES, 40)
+    assert [len(outcome.outputs[name]) for name in "xyz"] == [4, 7, 4]
