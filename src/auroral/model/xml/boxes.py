@@ -9,11 +9,14 @@ from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.later import Later
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.on_error import OnError
 from auroral.model.xml.parameters import Parameters, Shape
-from auroral.model.xml.windowed import ORDER_BYS, SIZE_BYS, aggregate, join
+from auroral.model.xml.stime_windows import KIND, SIZES, STIME, WINDOW_PARAMETERS, stime_sizes
+from auroral.model.xml.windowed import JOIN_PARAMETERS, ORDER_BYS, SIZE_BYS, WITHIN, aggregate, join
 
-_FILTER = Shape(("expression.N",), ("pass-on-false-port",))
-_MAP = Shape(("expression.N", "output-field-name.N"))
+_ON_ERROR, _SEED, _GROUP_BY = "auroral:on-error", "auroral:seed", "auroral:group-by.N"
+_FILTER = Shape(("expression.N",), ("pass-on-false-port",), ours=(_ON_ERROR,), sql=("expression",))
+_MAP = Shape(("expression.N", "output-field-name.N"), ours=(_ON_ERROR,), sql=("expression",))
 _AGGREGATE = Shape(
     ("window-size", "advance", "window-size-by", "order-by", "aggregate-function.N"),
     (
@@ -27,9 +30,23 @@ _AGGREGATE = Shape(
         ),
         *("independent-window-alignment", "drop-mode", "last-agg"),
     ),
+    ours=(*WINDOW_PARAMETERS, _GROUP_BY),
+    instead={KIND: ("window-size", "advance", "window-size-by", "order-by")},
 )
 _JOIN_COMMON = ("left-order-on-field", "right-order-on-field", "out-field.N", "out-field-name.N", "timeout")
-_JOIN = Shape(("predicate", "left-order-by", "right-order-by", "left-buffer-size", "right-buffer-size"), _JOIN_COMMON)
+
+
+def _join_shape(left: str, right: str, *more: str) -> Shape:
+    """Of one of the joins, which differ in what they call the sizes of their buffers."""
+    return Shape(
+        ("predicate", "left-order-by", "right-order-by", left, right),
+        (*_JOIN_COMMON, *more),
+        ours=JOIN_PARAMETERS,
+        instead={WITHIN[0]: ("left-order-by", left), WITHIN[1]: ("right-order-by", right)},
+        sql=("predicate", "out-field"),
+    )
+
+
 _SQL = Shape(
     ("sql",),
     (
@@ -51,13 +68,15 @@ SHAPES: dict[str, Shape] = {
     "map": _MAP,
     "union": Shape(),
     "aggregate": _AGGREGATE,
-    "join": _JOIN,
-    "aurorajoin": Shape(("predicate", "left-order-by", "right-order-by", "down-size", "up-size"), _JOIN_COMMON),
-    "sjoin": Shape(_JOIN.required, (*_JOIN_COMMON, "leftjoin", "rightjoin")),
-    "random_drop": Shape(("drop_rate", "max_batch_size")),
+    "join": _join_shape("left-buffer-size", "right-buffer-size"),
+    "aurorajoin": _join_shape("down-size", "up-size"),
+    "sjoin": _join_shape("left-buffer-size", "right-buffer-size", "leftjoin", "rightjoin"),
+    "random_drop": Shape(("drop_rate", "max_batch_size"), ours=(_SEED,)),
     "window_drop": Shape(
         ("drop_rate", "max_batch_size", "window-size", "window-slide", "window-size-by", "order-by"),
         ("order-on-field", "group-by"),
+        ours=(KIND, *SIZES, _SEED, _GROUP_BY),
+        instead={KIND: ("window-size", "window-slide", "window-size-by", "order-by")},
     ),
     "sunion": Shape(("interval", "location", "max-delay.N", "stagger"), ("should-reconcile", "benchmark")),
     "soutput": _ANY,
@@ -101,11 +120,12 @@ def spec_of(type_name: str, parameters: Parameters, inputs: int) -> BoxSpec:
 
 
 def _filter(parameters: Parameters, _inputs: int) -> BoxSpec:
-    return Filter(parameters.expressions("expression"), bool(parameters.flag("pass-on-false-port")))
+    on_error = parameters.one_of(_ON_ERROR, OnError, OnError.STOP)
+    return Filter(parameters.sources("expression"), bool(parameters.flag("pass-on-false-port")), on_error)
 
 
 def _map(parameters: Parameters, _inputs: int) -> BoxSpec:
-    expressions, names = parameters.expressions("expression"), parameters.run("output-field-name")
+    expressions, names = parameters.sources("expression"), parameters.run("output-field-name")
     if len(expressions) != len(names) and not parameters.failed:
         short, other = ("expression", "output-field-name")[:: 1 if len(expressions) < len(names) else -1]
         count = min(len(expressions), len(names))
@@ -115,7 +135,8 @@ def _map(parameters: Parameters, _inputs: int) -> BoxSpec:
             at=f"{other}.{count}",
             next_step=f'add <parameter name="{short}.{count}" value="..."/>',
         )
-    return Map(tuple(zip(names, expressions, strict=False)))
+    columns = tuple(zip(names, expressions, strict=False))
+    return Map(columns, parameters.one_of(_ON_ERROR, OnError, OnError.STOP))
 
 
 def _union(_parameters: Parameters, _inputs: int) -> BoxSpec:
@@ -130,11 +151,15 @@ def _random_drop(parameters: Parameters, _inputs: int) -> BoxSpec:
             f"max_batch_size is {batch}, which does nothing: each row stays or goes by a hash of its own",
             "drop whole windows with window_drop, or leave it at 1",
         )
-    return RandomDrop(parameters.number("drop_rate", 0, 1) or 0.0, batch or 1)
+    return RandomDrop(parameters.number("drop_rate", 0, 1) or 0.0, batch or 1, parameters.text(_SEED))
 
 
 def _window_drop(parameters: Parameters, _inputs: int) -> BoxSpec:
     rate, batch = parameters.number("drop_rate", 0, 1), parameters.whole("max_batch_size", 1)
+    group_by, seed = parameters.names("group-by"), parameters.text(_SEED)
+    if parameters.choice(KIND, (STIME,)) is not None:
+        size, advance = stime_sizes(parameters)
+        return WindowDrop(rate or 0.0, batch or 1, size, advance, None, group_by, seed=seed)
     tuples = parameters.choice("window-size-by", SIZE_BYS) == "TUPLES"
     by_field = parameters.choice("order-by", ORDER_BYS) == "FIELD"
     field = parameters.text("order-on-field")
@@ -146,7 +171,7 @@ def _window_drop(parameters: Parameters, _inputs: int) -> BoxSpec:
             next_step='add <parameter name="order-on-field" value="..."/>',
         )
     sizes = [parameters.number(name, 0, above=True) or 1 for name in ("window-size", "window-slide")]
-    return WindowDrop(rate or 0.0, batch or 1, sizes[0], sizes[1], field or None, parameters.names("group-by"), tuples)
+    return WindowDrop(rate or 0.0, batch or 1, sizes[0], sizes[1], field or None, group_by, tuples, seed)
 
 
 def _sunion(parameters: Parameters, inputs: int) -> BoxSpec:

@@ -160,7 +160,7 @@ class Queries:
         return name
 
     def _spec(self, element: Element, name: str | None, inputs: int) -> BoxSpec:
-        type_name = self.notes.name(element, "type")
+        type_name = self.notes.word(element, "type")
         if type_name is None:
             return UNREADABLE
         if is_array_box(type_name):
@@ -217,12 +217,16 @@ def _keys(table: Element, notes: Notes) -> list[tuple[str | None, Element]]:
     if not named:
         parameters = (p for p in table.all("parameter") if p.attributes.get("name", "").strip().lower() == "key")
         named = [(p.attributes.get("value"), p) for p in parameters]
-    return [(part.strip().lower() or None, element) for text, element in named for part in (text or "").split(",")]
+    return [
+        (notes.folded(part) if part.strip() else None, element)
+        for text, element in named
+        for part in (text or "").split(",")
+    ]
 
 
 def written_parameters(elements: list[Element], notes: Notes) -> tuple[tuple[str, str], ...]:
     """Parameters as they stand, of a table or a view; of equal names the last counts."""
-    named = ((notes.name(element), element.attributes.get("value", "")) for element in elements)
+    named = ((notes.word(element, "name"), element.attributes.get("value", "")) for element in elements)
     return tuple({name: value for name, value in named if name is not None}.items())
 
 

@@ -7,13 +7,18 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from auroral.model.boxes.aggregate import Aggregate
-from auroral.model.boxes.base import BoxSpec
-from auroral.model.boxes.join import Join, JoinBuffer
+from auroral.model.boxes.base import BoxSpec, Source
+from auroral.model.boxes.join import Join, JoinBuffer, JoinKind
 from auroral.model.boxes.later import ARRIVAL_WINDOWS, ONE_SIDED_JOINS, REPEATED_FIELDS, Later
 from auroral.model.expression import parse_aggregate
 from auroral.model.windows import Alignment, FieldWindow, TupleWindow
 from auroral.model.xml.parameters import Parameters
+from auroral.model.xml.stime_windows import KIND, our_window
 
+WITHIN = ("auroral:left-within", "auroral:right-within")
+"""How long rows of a side wait, in stime."""
+_KIND, _UNMATCHED, _SIDES = "auroral:kind", "auroral:unmatched-when-missing", "auroral:sides-named"
+JOIN_PARAMETERS = (*WITHIN, _KIND, _UNMATCHED, _SIDES)
 SIZE_BYS = ("VALUES", "TUPLES")
 ORDER_BYS = ("FIELD", "TUPLENUM")
 
@@ -25,6 +30,9 @@ def aggregate(parameters: Parameters, _inputs: int) -> BoxSpec:
 
     They have no meaning here: an empty window emits nothing, and an aggregate knows what was dropped.
     """
+    if KIND in parameters.given:
+        window = our_window(parameters)
+        return Aggregate(_calls(parameters), window, parameters.names("group-by"), parameters.text("auroral:start"))
     by_tuples = parameters.choice("window-size-by", SIZE_BYS) == "TUPLES"
     by_field = parameters.choice("order-by", ORDER_BYS) == "FIELD"
     field = parameters.text("order-on-field")
@@ -35,17 +43,13 @@ def aggregate(parameters: Parameters, _inputs: int) -> BoxSpec:
             at="order-by" if by_field else "window-size-by",
             next_step='add <parameter name="order-on-field" value="..."/>',
         )
-    functions, named = (
-        parameters.expressions("aggregate-function", parse_aggregate),
-        parameters.run("aggregate-function-output-name"),
-    )
-    calls = tuple((named[n] if n < len(named) else f"agg_{n}", call) for n, call in enumerate(functions))
+    calls, start = _calls(parameters), parameters.text("auroral:start")
     timeout, slack = _timeout(parameters), parameters.whole("slack") or 0
     independent = parameters.flag("independent-window-alignment")
     group_by = parameters.names("group-by")
     if by_tuples:
         counts = [parameters.whole(name, 1) or 1 for name in ("window-size", "advance")]
-        return Aggregate(calls, TupleWindow(counts[0], counts[1], timeout), group_by)
+        return Aggregate(calls, TupleWindow(counts[0], counts[1], timeout), group_by, start)
     sizes = [parameters.number(name, 0, above=True) or 1 for name in ("window-size", "advance")]
     if not by_field and not parameters.failed:
         parameters.warn("order-by", ARRIVAL_WINDOWS.why, "write order-by FIELD if rows come in its order")
@@ -59,7 +63,13 @@ def aggregate(parameters: Parameters, _inputs: int) -> BoxSpec:
         )
         return Later("aggregate", parameters.rest(), replace(REPEATED_FIELDS, why=reason))
     alignment = Alignment.INDEPENDENT if independent else Alignment.FIRST
-    return Aggregate(calls, FieldWindow(field or "", sizes[0], sizes[1], alignment, slack, timeout), group_by)
+    return Aggregate(calls, FieldWindow(field or "", sizes[0], sizes[1], alignment, slack, timeout), group_by, start)
+
+
+def _calls(parameters: Parameters) -> tuple[tuple[str, str], ...]:
+    functions = parameters.expressions("aggregate-function", parse_aggregate)
+    named = parameters.run("aggregate-function-output-name")
+    return tuple((named[n] if n < len(named) else f"agg_{n}", call) for n, call in enumerate(functions))
 
 
 def join(type_name: str, left_size: str, right_size: str) -> Callable[[Parameters, int], BoxSpec]:
@@ -70,11 +80,21 @@ def join(type_name: str, left_size: str, right_size: str) -> Callable[[Parameter
         right = _buffer(parameters, "right", right_size)
         deaf = [name for name in ("leftjoin", "rightjoin") if type_name == "sjoin" and _is_off(parameters, name)]
         timeout = _timeout(parameters)
-        predicate, columns = parameters.expression("predicate") or "", _columns(parameters)
+        predicate, columns = parameters.source("predicate") or "", _columns(parameters)
         if deaf:
             parameters.warn(deaf[0], f"{deaf[0]} is off: {ONE_SIDED_JOINS.why}", "leave it out to join both ways")
             return Later(type_name, parameters.rest(), ONE_SIDED_JOINS, Join(predicate, left, right, columns))
-        return Join(predicate, left, right, columns, timeout=timeout, type_name=type_name)
+        return Join(
+            predicate,
+            left,
+            right,
+            columns,
+            parameters.one_of(_KIND, JoinKind, JoinKind.INNER),
+            bool(parameters.flag(_UNMATCHED)),
+            bool(parameters.flag(_SIDES)),
+            timeout,
+            type_name,
+        )
 
     return make
 
@@ -88,6 +108,8 @@ def _is_off(parameters: Parameters, name: str) -> bool:
 
 
 def _buffer(parameters: Parameters, side: str, size_name: str) -> JoinBuffer:
+    if (within := parameters.length(f"auroral:{side}-within")) is not None:
+        return JoinBuffer(within)
     by_tuples = parameters.choice(f"{side}-order-by", ("TUPLES", "VALUES")) == "TUPLES"
     field = parameters.text(f"{side}-order-on-field")
     if by_tuples:
@@ -102,11 +124,11 @@ def _buffer(parameters: Parameters, side: str, size_name: str) -> JoinBuffer:
     return JoinBuffer(parameters.number(size_name, 0) or 0, field or None)
 
 
-def _columns(parameters: Parameters) -> tuple[tuple[str, str], ...]:
-    fields, names = parameters.expressions("out-field"), parameters.run("out-field-name")
-    columns = []
+def _columns(parameters: Parameters) -> tuple[tuple[str, Source], ...]:
+    fields, names = parameters.sources("out-field"), parameters.run("out-field-name")
+    columns: list[tuple[str, Source]] = []
     for number, expression in enumerate(fields):
-        bare = _BARE.fullmatch(expression)
+        bare = _BARE.fullmatch(expression) if isinstance(expression, str) else None
         if number < len(names):
             columns.append((names[number], expression))
         elif bare is not None:
