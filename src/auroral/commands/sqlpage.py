@@ -11,6 +11,7 @@ from auroral.engine.relations import Edge, SliceEdge
 from auroral.engine.scans import StateEdge
 from auroral.engine.sqltext import Column, needed, quoted, readable, relation, with_ctes
 from auroral.model.boxes.apply import Apply
+from auroral.model.boxes.user import UserBox
 from auroral.model.checking import Checked
 from auroral.model.duration import spell
 from auroral.model.summary import summary
@@ -129,7 +130,7 @@ def _comment(checked: Checked, step: Step) -> str:
     text = f"-- box {found.name} ({kind}{': ' if said else ''}{said})"
     if step.python is not None:
         reads = " and ".join(quoted(stream) for stream in found.inputs)
-        how = "the function itself" if isinstance(found.spec, Apply) else "a scan in Python"
+        how = "the function itself" if isinstance(found.spec, Apply | UserBox) else "a scan in Python"
         text += f"\n--   {quoted(found.outputs[0])} is not SQL but {how}, over {reads}"
     return text
 

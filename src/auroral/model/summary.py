@@ -9,6 +9,7 @@ from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join, JoinBuffer, JoinKind
 from auroral.model.boxes.serialize import SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map
+from auroral.model.boxes.user import UserBox
 from auroral.model.duration import spell
 from auroral.model.on_error import OnError
 from auroral.model.windows import (
@@ -39,6 +40,8 @@ def summary(spec: BoxSpec) -> str:
         case Apply(function=function, past=past):
             name = getattr(function, "__name__", type(function).__name__)
             return f"{name} over {spell(past)}" if past else name
+        case UserBox():
+            return ", ".join(f"{parameter.field} {parameter.text(value)}" for parameter, value in spec.given())
         case RandomDrop(rate=rate) | WindowDrop(rate=rate):
             return f"{rate:.3g}"
         case Delay(delay_ms=delay):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from auroral.model.boxes.base import BoxSpec
 from auroral.model.boxes.later import Later
+from auroral.model.boxes.user import packaged_box
 from auroral.model.diagram import Box, ConnectionPointView, Query, QueueOptions, Table
-from auroral.model.errors import nearest, unknown_name
+from auroral.model.errors import DiagramError, nearest, unknown_name
+from auroral.model.packages import Kind, names_offered
 from auroral.model.xml.boxes import ARRAY_BOXES, SHAPES, is_array_box, spec_of
 from auroral.model.xml.notes import Notes
 from auroral.model.xml.parameters import Parameters
 from auroral.model.xml.queues import queue_options
 from auroral.model.xml.read import Element
 from auroral.model.xml.schemas import Schemas
+from auroral.model.xml.user_boxes import shape_of, user_box
 
 UNREADABLE = Later("unreadable")
 
@@ -172,10 +175,21 @@ class Queries:
             )
             return UNREADABLE
         shape = SHAPES.get(type_name)
-        if shape is None:
-            self.notes.add(unknown_name("box type", type_name, sorted(SHAPES), self.notes.place(element)))
+        try:
+            offered = packaged_box(type_name, "built in" if shape is not None else None)
+        except DiagramError as error:
+            for problem in error.problems:
+                self.notes.add(replace(problem, place=self.notes.place(element)))
             return UNREADABLE
-        parameters = Parameters(element, shape, self.notes, self.changes.parameters.get(("box", name or ""), ()))
+        changes = self.changes.parameters.get(("box", name or ""), ())
+        if offered is not None:
+            read = user_box(offered, Parameters(element, shape_of(offered), self.notes, changes))
+            return UNREADABLE if read is None else read
+        if shape is None:
+            known = names_offered(Kind.BOX, SHAPES)
+            self.notes.add(unknown_name("box type", type_name, known, self.notes.place(element)))
+            return UNREADABLE
+        parameters = Parameters(element, shape, self.notes, changes)
         spec = spec_of(type_name, parameters, inputs)
         return UNREADABLE if parameters.failed else spec
 

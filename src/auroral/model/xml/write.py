@@ -12,6 +12,7 @@ from pathlib import PurePath
 from auroral.model.diagram import Box, ConnectionPointView, Diagram, QueueOptions, Table
 from auroral.model.errors import DiagramError, Place, Problem
 from auroral.model.naming import placed
+from auroral.model.xml.boxes import SHAPES
 from auroral.model.xml.extensions import CASE, EXACT, NAMESPACE, PREFIX
 from auroral.model.xml.folding import unfolded
 from auroral.model.xml.read import Element
@@ -230,6 +231,14 @@ def _extensions(root: Element) -> Iterator[Problem]:
                 Place(element=element.label),
                 allowed="what Borealis' own words can say",
                 next_step="write the file without --strict, or change the diagram",
+            )
+    for box in boxes:
+        if box.tag == "box" and box.attributes["type"] not in SHAPES:
+            yield Problem(
+                f"box type {box.attributes['type']!r} is of a package for Auroral",
+                Place(element=box.label),
+                allowed="Borealis' own box types",
+                next_step="write the file without --strict",
             )
     own = [child for child in root.children if child.tag == "schema"]
     for field in (field for schema in own for field in schema.children):

@@ -13,6 +13,7 @@ from auroral.model.boxes.join import Join, JoinBuffer, JoinKind
 from auroral.model.boxes.later import Later
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.boxes.user import Form, UserBox
 from auroral.model.duration import spell
 from auroral.model.expression import SqlExpression
 from auroral.model.on_error import OnError
@@ -93,10 +94,24 @@ def _parameters(spec: BoxSpec) -> Iterator[Parameter]:
             name = getattr(spec.function, "__qualname__", type(spec.function).__qualname__)
             raise Unwritable(
                 f"it applies the Python function {name!r}, which no text can hold",
-                "keep this diagram in Python, or let a package offer the function",
+                "make a box type of it in a package (docs/user-boxes.md): then a file can name it",
             )
+        case UserBox():
+            yield from _user(spec)
         case _:
             raise Unwritable(f"boxes of type {spec.type!r} are the system's own", "write the diagram as it was begun")
+
+
+def _user(spec: UserBox) -> Iterator[Parameter]:
+    if spec.package is None:
+        raise Unwritable(
+            f"its class {spec.type_name!r} is of this program, and no installed package offers it",
+            "let a package offer it by an entry point (docs/user-boxes.md)",
+        )
+    for parameter, value in spec.given():
+        if parameter.form is Form.FIELDS and any("," in name for name in value):
+            raise Unwritable(f"{parameter.name} has a name with a comma in it", "rename the field by a map before")
+        yield Parameter(parameter.name, parameter.text(value))
 
 
 def _join(spec: Join) -> Iterator[Parameter]:
