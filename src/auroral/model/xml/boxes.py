@@ -15,6 +15,8 @@ from auroral.model.xml.stime_windows import KIND, SIZES, STIME, WINDOW_PARAMETER
 from auroral.model.xml.windowed import JOIN_PARAMETERS, ORDER_BYS, SIZE_BYS, WITHIN, aggregate, join
 
 _ON_ERROR, _SEED, _GROUP_BY = "auroral:on-error", "auroral:seed", "auroral:group-by.N"
+_NO_DROPS = "an aggregate knows by itself which windows a window_drop before it left out"
+_SYSTEM = "the system decides it for each node, by the bound and by what it measures"
 _FILTER = Shape(("expression.N",), ("pass-on-false-port",), ours=(_ON_ERROR,), sql=("expression",))
 _MAP = Shape(("expression.N", "output-field-name.N"), ours=(_ON_ERROR,), sql=("expression",))
 _AGGREGATE = Shape(
@@ -30,6 +32,11 @@ _AGGREGATE = Shape(
         ),
         *("independent-window-alignment", "drop-mode", "last-agg"),
     ),
+    idle={
+        "drop-empty-outputs": "a window without rows never has a result",
+        "drop-mode": _NO_DROPS,
+        "last-agg": _NO_DROPS,
+    },
     ours=(*WINDOW_PARAMETERS, _GROUP_BY),
     instead={KIND: ("window-size", "advance", "window-size-by", "order-by")},
 )
@@ -55,6 +62,14 @@ _SQL = Shape(
     ),
 )
 _LOCK = Shape(("lockset", "key"))
+_DELAY = Shape(
+    ("delay-ms",),
+    ("churn", "selectivity"),
+    idle={
+        "churn": "the cost of a row is engine time, however it is spent",
+        "selectivity": "a delay passes every row; random_drop drops rows",
+    },
+)
 _ANY = Shape(known=False)
 
 
@@ -71,17 +86,26 @@ SHAPES: dict[str, Shape] = {
     "join": _join_shape("left-buffer-size", "right-buffer-size"),
     "aurorajoin": _join_shape("down-size", "up-size"),
     "sjoin": _join_shape("left-buffer-size", "right-buffer-size", "leftjoin", "rightjoin"),
-    "random_drop": Shape(("drop_rate", "max_batch_size"), ours=(_SEED,)),
+    "random_drop": Shape(
+        ("drop_rate", "max_batch_size"),
+        ours=(_SEED,),
+        idle={"max_batch_size": "each row stays or goes by a hash of its own, never in batches"},
+    ),
     "window_drop": Shape(
         ("drop_rate", "max_batch_size", "window-size", "window-slide", "window-size-by", "order-by"),
         ("order-on-field", "group-by"),
         ours=(KIND, *SIZES, _SEED, _GROUP_BY),
         instead={KIND: ("window-size", "window-slide", "window-size-by", "order-by")},
+        idle={"order-by": "whole windows of the stime go, whatever the order of rows"},
     ),
-    "sunion": Shape(("interval", "location", "max-delay.N", "stagger"), ("should-reconcile", "benchmark")),
+    "sunion": Shape(
+        ("interval", "location", "max-delay.N", "stagger"),
+        ("should-reconcile", "benchmark"),
+        idle=dict.fromkeys(("location", "stagger", "should-reconcile", "benchmark"), _SYSTEM),
+    ),
     "soutput": _ANY,
-    "delay": Shape(("delay-ms",), ("churn", "selectivity")),
-    "delay_sel": Shape(("delay-ms",), ("churn", "selectivity")),
+    "delay": _DELAY,
+    "delay_sel": _DELAY,
     "bsort": Shape(("order-on", "slack"), ("group-by",)),
     "waitfor": Shape(("predicate", "timeout")),
     "lock": _LOCK,

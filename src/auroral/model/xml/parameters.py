@@ -45,6 +45,8 @@ class Shape:
     """By a parameter of ours, those that need not be there beside it."""
     sql: tuple[str, ...] = ()
     """Base names of those whose value may be Spark SQL."""
+    idle: Mapping[str, str] = field(default_factory=dict)
+    """Those that load and have no effect, with the reason."""
 
 
 def base(name: str) -> str:
