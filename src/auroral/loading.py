@@ -47,7 +47,11 @@ def load(
     choices = [stime_choice(stream, said) for stream, said in (stime or {}).items()]
     loaded = read_with_stimes(text, file, choices, name)
     streams = [given.stream for given in loaded.diagram.inputs]
-    wrong = [unknown_name("input stream", c.stream, streams) for c in choices if c.stream.lower() not in streams]
+    wrong = [
+        unknown_name("input stream", c.stream, streams)
+        for c in choices
+        if c.stream not in streams and c.stream.lower() not in streams
+    ]
     if wrong:
         raise StimeError(wrong)
     for odd in loaded.warnings:

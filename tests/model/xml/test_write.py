@@ -208,3 +208,24 @@ def test_other_diagrams_are_not_the_same() -> None:
     ]
     assert not any(same_diagram(one, other) for other in others)
     assert same_diagram(one, replace(one, schemas=(("x", one.inputs[0].schema),)))
+
+
+def test_stimes_of_a_file_in_which_case_counts() -> None:
+    text = python_diagram().to_xml()
+    (given, _) = auroral.load(text, stime={"Packets": "ts"}).inputs
+    assert given.stamp is not None and given.stamp.field == "ts"
+    with pytest.raises(DiagramError, match="did you mean 'Packets'"):
+        auroral.load(text, stime={"packets": "ts"})
+
+
+@pytest.mark.parametrize("word", ["name", "participant"])
+@pytest.mark.parametrize(("value", "said"), [(" ", "is empty"), ("x" * 300, "has 300 characters")])
+def test_names_of_diagrams_are_names(word: str, value: str, said: str) -> None:
+    with pytest.raises(DiagramError, match=f"'auroral:{word}' {said}"):
+        load(box("union"), root=f'<borealis auroral:{word}="{value}">')
+
+
+def test_blanks_around_the_name_of_a_diagram_stay() -> None:
+    diagram = replace(load(box("union")).diagram, name=" d ", participant=" p ")
+    again = read_diagram(write_diagram(diagram)).diagram
+    assert (again.name, again.participant) == (" d ", " p ")

@@ -22,7 +22,7 @@ from auroral.model.diagram import (
 from auroral.model.errors import DiagramError, Problem, nearest
 from auroral.model.names import LOCAL
 from auroral.model.stamps import with_stamps
-from auroral.model.xml.extensions import is_exact, length, ours, with_bound, with_stamp
+from auroral.model.xml.extensions import is_exact, length, own_name, with_bound, with_stamp
 from auroral.model.xml.notes import Notes
 from auroral.model.xml.parameters import LARGEST
 from auroral.model.xml.queries import UNREADABLE, Queries, written_parameters
@@ -62,7 +62,7 @@ def read_diagram(
     notes.exact = is_exact(root, notes)
     make_changes(root, changes, notes)
     check_words(root, DIAGRAM, notes)
-    named = name or ours(root, "name") or (PurePath(file).stem if file else "") or "diagram"
+    named = name or own_name(root, "name", notes) or (PurePath(file).stem if file else "") or "diagram"
     diagram = _Reading(root, notes).diagram(named)
     given = {
         notes.folded(stream): replace(stamp, field=stamp.field and notes.folded(stamp.field))
@@ -129,7 +129,7 @@ class _Reading:
             (*self.views, *reading.named_views.values()),
             self.schemas.read(),
             usual_bucket(boxes) if bucket is None else bucket,
-            ours(self.root, "participant") or LOCAL,
+            own_name(self.root, "participant", self.notes) or LOCAL,
             queue,
         )
 

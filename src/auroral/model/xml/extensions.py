@@ -33,6 +33,11 @@ def ours(element: Element, name: str) -> str | None:
     return element.attributes.get(PREFIX + name)
 
 
+def own_name(root: Element, word: str, notes: Notes) -> str | None:
+    """A name that is no name of Borealis': it stays as it is written."""
+    return None if notes.name(root, PREFIX + word) is None else ours(root, word)
+
+
 def length(element: Element, name: str, notes: Notes) -> int | None:
     """Microseconds, where the attribute says any."""
     text = ours(element, name)
