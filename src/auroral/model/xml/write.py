@@ -10,20 +10,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 from auroral.model.diagram import Box, ConnectionPointView, Diagram, QueueOptions, Table
-from auroral.model.errors import DiagramError, Place, Problem
+from auroral.model.errors import DiagramError, Problem
 from auroral.model.naming import placed
-from auroral.model.xml.boxes import SHAPES
 from auroral.model.xml.extensions import CASE, EXACT, NAMESPACE, PREFIX
 from auroral.model.xml.folding import unfolded
 from auroral.model.xml.read import Element
 from auroral.model.xml.same import difference, writable_form
+from auroral.model.xml.strict import cased, extensions, without_free, words
 from auroral.model.xml.text import made, xml_text
 from auroral.model.xml.write_boxes import Unwritable, written_box
 from auroral.model.xml.write_edges import Edges
 from auroral.model.xml.write_schemas import SchemaNames
-
-FREE = (CASE, f"{PREFIX}name", f"{PREFIX}any-case", "xmlns:auroral")
-"""Extensions that a strict file does without: they say nothing of what is computed."""
 
 
 def write_diagram(diagram: Diagram, file: str | None = None, *, strict: bool = False) -> str:
@@ -41,10 +38,8 @@ def write_diagram(diagram: Diagram, file: str | None = None, *, strict: bool = F
         root = writing.root()
     problems = [*writing.problems]
     if strict:
-        problems += [*writing.cased, *_extensions(root)]
-        for element in (root, *root.all("input")):
-            for name in FREE:
-                element.attributes.pop(name, None)
+        problems += [*writing.cased, *extensions(root)]
+        without_free(root)
     if problems:
         raise DiagramError(problems)
     text = xml_text(root)
@@ -81,8 +76,8 @@ class _Writing:
             attributes[CASE] = EXACT
         root = made("borealis", attributes, *self.schemas.elements(), *body)
         if not self.exact:
-            self.cased += _cased(root)
-        if not any(name.startswith(PREFIX) for name, _ in _words(root)):
+            self.cased += cased(root)
+        if not any(name.startswith(PREFIX) for name in words(root)):
             del root.attributes["xmlns:auroral"]
         return root
 
@@ -171,82 +166,3 @@ def _queue(options: QueueOptions, outer: QueueOptions) -> dict[str, str]:
         "key": outer.key,
     }
     return {name: value for name, value in said.items() if value is not None and value != around[name]}
-
-
-_FOLDED = {
-    **dict.fromkeys(("field", "box"), ("name",)),
-    **dict.fromkeys(("table", "connection_point_view"), ("name", "stream")),
-    **dict.fromkeys(("input", "output", "in", "out", "auroral:of"), ("stream",)),
-    **dict.fromkeys(("key", "index", "order"), ("field",)),
-    "access": ("table",),
-}
-"""Attributes that a reader takes in lower case: rule 2."""
-
-
-def _cased(root: Element) -> Iterator[Problem]:
-    pending = [root]
-    while pending:
-        element = pending.pop()
-        for name in (*_FOLDED.get(element.tag, ()), f"{PREFIX}stime", "key", "connection_point_view"):
-            text = element.attributes.get(name, "")
-            if text != text.strip().lower():
-                what = f"{element.tag} {text[:60]!r} is not in lower case: Borealis would read it so"
-                allowed = "names in lower case, without blanks around them"
-                yield Problem(what, Place(element=element.label), allowed, "give it a name in lower case")
-        if element.tag == "query" and (name := element.attributes["name"]) != name.strip():
-            what = f"query {name[:60]!r} has blanks around it, which Borealis leaves out"
-            yield Problem(what, Place(element=element.label), "names without", "leave them out")
-        pending += reversed(element.children)
-
-
-def _words(root: Element) -> Iterator[tuple[str, Element]]:
-    """All attributes, elements and parameters by their names."""
-    pending = [root]
-    while pending:
-        element = pending.pop()
-        yield element.tag, element
-        if element.tag == "parameter":
-            yield element.attributes["name"], element
-        for name in element.attributes:
-            yield name, element
-        pending += reversed(element.children)
-
-
-def _extensions(root: Element) -> Iterator[Problem]:
-    """Of each element outside boxes, and of each box with all that is in it."""
-    outside = [
-        root,
-        *root.children,
-        *(child for child in root.children if child.tag != "query" for child in child.children),
-    ]
-    boxes = [child for query in root.all("query") for child in query.children]
-    for element, words in (
-        *((e, [(n, e) for n in (e.tag, *e.attributes)]) for e in outside),
-        *((b, _words(b)) for b in boxes),
-    ):
-        ours = dict.fromkeys(name for name, _ in words if name.startswith(PREFIX) and name not in FREE)
-        if ours:
-            yield Problem(
-                f"{', '.join(ours)}: Borealis cannot read what only Auroral has",
-                Place(element=element.label),
-                allowed="what Borealis' own words can say",
-                next_step="write the file without --strict, or change the diagram",
-            )
-    for box in boxes:
-        if box.tag == "box" and box.attributes["type"] not in SHAPES:
-            yield Problem(
-                f"box type {box.attributes['type']!r} is of a package for Auroral",
-                Place(element=box.label),
-                allowed="Borealis' own box types",
-                next_step="write the file without --strict",
-            )
-    own = [child for child in root.children if child.tag == "schema"]
-    for field in (field for schema in own for field in schema.children):
-        kind = field.attributes["type"].partition("(")[0]
-        if kind in ("bool", "decimal", "date", "binary"):
-            yield Problem(
-                f"field {field.attributes['name']!r} is a {field.attributes['type']}, a type that Borealis does not have",
-                Place(element=field.label),
-                allowed="byte, short, int, long, single, double, string, timestamp",
-                next_step="convert it where rows come in, or write the file without --strict",
-            )
