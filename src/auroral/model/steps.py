@@ -13,7 +13,7 @@ from auroral.model.boxes.base import BoxSpec, Source
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join, JoinBuffer, JoinKind
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
-from auroral.model.boxes.user import Box
+from auroral.model.boxes.user_class import Box
 from auroral.model.diagram import Output
 from auroral.model.duration import Duration
 from auroral.model.errors import Place

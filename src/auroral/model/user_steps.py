@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from auroral.model import arguments as given
-from auroral.model.boxes.user import Box, BoxParameter, BoxType, Form, UserBox, own_type, packaged_box
+from auroral.model.boxes.user import BoxType, UserBox, own_type, packaged_box
+from auroral.model.boxes.user_class import Box, BoxParameter, Form
 from auroral.model.errors import DiagramError, Place, unknown_name
 from auroral.model.packages import Kind, offers
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from auroral.model.boxes.base import BoxSpec
-from auroral.model.boxes.user import BoxParameter, BoxType, Form
+from auroral.model.boxes.user import BoxType
+from auroral.model.boxes.user_class import BoxParameter, Form
 from auroral.model.xml.parameters import LARGEST, Parameters, Shape
 
 

@@ -13,7 +13,8 @@ from auroral.model.boxes.join import Join, JoinBuffer, JoinKind
 from auroral.model.boxes.later import Later
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
-from auroral.model.boxes.user import Form, UserBox
+from auroral.model.boxes.user import UserBox
+from auroral.model.boxes.user_class import Form
 from auroral.model.duration import spell
 from auroral.model.expression import SqlExpression
 from auroral.model.on_error import OnError
