@@ -61,7 +61,7 @@ def rows() -> list[dict[str, object]]:
     draw = random.Random(7)
     return [
         {"sec": 1000 + n // 3, "place": draw.choice("abc"), "lat": draw.uniform(40, 50), "lon": draw.uniform(0, 10)}
-        for n in range(30)
+        for n in range(18)
     ]
 
 
@@ -72,8 +72,8 @@ def main(folder: Path) -> None:
     for name, diagram in (("python", in_python().build()), ("xml", from_xml)):
         with auroral.run(diagram, folder=folder / name, flush=True) as app:
             # In pieces: boxes look back over what earlier jobs had.
-            for start in range(0, 30, 15):
-                app.push("visits", rows()[start : start + 15])
+            for start in range(0, 18, 9):
+                app.push("visits", rows()[start : start + 9])
             app.close()
             app.await_termination()
             tables = {stream: app.table(stream).to_pylist() for stream in ("gaps", "far", "means")}
