@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from auroral.model.boxes.base import BoxSpec
 from auroral.model.boxes.later import Later
+from auroral.model.boxes.user import packaged_box
 from auroral.model.diagram import Box, ConnectionPointView, Query, QueueOptions
-from auroral.model.errors import nearest, unknown_name
+from auroral.model.errors import DiagramError, nearest, unknown_name
+from auroral.model.packages import Kind, names_offered
 from auroral.model.tables import Table
 from auroral.model.xml.boxes import ARRAY_BOXES, SHAPES, is_array_box, spec_of
 from auroral.model.xml.notes import Notes
@@ -15,6 +17,7 @@ from auroral.model.xml.parameters import Parameters
 from auroral.model.xml.queues import queue_options
 from auroral.model.xml.read import Element
 from auroral.model.xml.schemas import Schemas
+from auroral.model.xml.user_boxes import shape_of, user_box
 
 UNREADABLE = Later("unreadable")
 
@@ -160,7 +163,7 @@ class Queries:
         return name
 
     def _spec(self, element: Element, name: str | None, inputs: int) -> BoxSpec:
-        type_name = self.notes.name(element, "type")
+        type_name = self.notes.word(element, "type")
         if type_name is None:
             return UNREADABLE
         if is_array_box(type_name):
@@ -172,10 +175,21 @@ class Queries:
             )
             return UNREADABLE
         shape = SHAPES.get(type_name)
-        if shape is None:
-            self.notes.add(unknown_name("box type", type_name, sorted(SHAPES), self.notes.place(element)))
+        try:
+            offered = packaged_box(type_name, "built in" if shape is not None else None)
+        except DiagramError as error:
+            for problem in error.problems:
+                self.notes.add(replace(problem, place=self.notes.place(element)))
             return UNREADABLE
-        parameters = Parameters(element, shape, self.notes, self.changes.parameters.get(("box", name or ""), ()))
+        changes = self.changes.parameters.get(("box", name or ""), ())
+        if offered is not None:
+            read = user_box(offered, Parameters(element, shape_of(offered), self.notes, changes))
+            return UNREADABLE if read is None else read
+        if shape is None:
+            known = names_offered(Kind.BOX, SHAPES)
+            self.notes.add(unknown_name("box type", type_name, known, self.notes.place(element)))
+            return UNREADABLE
+        parameters = Parameters(element, shape, self.notes, changes)
         spec = spec_of(type_name, parameters, inputs)
         return UNREADABLE if parameters.failed else spec
 
@@ -220,12 +234,16 @@ def _keys(table: Element, notes: Notes) -> list[tuple[str | None, Element]]:
     if not named:
         parameters = (p for p in table.all("parameter") if p.attributes.get("name", "").strip().lower() == "key")
         named = [(p.attributes.get("value"), p) for p in parameters]
-    return [(part.strip().lower() or None, element) for text, element in named for part in (text or "").split(",")]
+    return [
+        (notes.folded(part) if part.strip() else None, element)
+        for text, element in named
+        for part in (text or "").split(",")
+    ]
 
 
 def written_parameters(elements: list[Element], notes: Notes) -> tuple[tuple[str, str], ...]:
     """Parameters as they stand, of a table or a view; of equal names the last counts."""
-    named = ((notes.name(element), element.attributes.get("value", "")) for element in elements)
+    named = ((notes.word(element, "name"), element.attributes.get("value", "")) for element in elements)
     return tuple({name: value for name, value in named if name is not None}.items())
 
 
