@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench import catchup, failures, folds, latency, load, memory, overhead, stall, windows, wire
+from bench import catchup, failures, folds, latency, load, memory, nexmark, overhead, stall, windows, wire
 
 BENCHMARKS: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "latency": (latency.measure, "bucket close to output, against Structured Streaming (default and tuned)"),
@@ -26,6 +26,7 @@ BENCHMARKS: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "load": (load.measure, "the highest rate that two queries with two replicas each hold (long)"),
     "overhead": (overhead.measure, "a replica that catches up: the share of its time that it is in the engine"),
     "stall": (stall.measure, "a silent input, beside Structured Streaming"),
+    "nexmark": (nexmark.measure, "the queries of Nexmark, against the plain batch run of each"),
     "memory": (memory.measure, "resident memory between bucket 5,000 and bucket 10,000 (long)"),
 }
 RESULTS = Path(__file__).parent / "results"

@@ -3,7 +3,7 @@
 The blocks of one page run in order, in one namespace and one temporary folder:
 
 - `python` is executed;
-- `bash` and `console`: lines that begin with `$ auroral` are run and must end with exit code 0;
+- `bash` and `console`: lines that begin with `$ auroral` or `$ python` are run and must end with exit code 0; `examples/` is there;
 - of `console parsed` the same lines are parsed only: for what needs other machines, or a second deployment beside the page's own;
 - `xml` is read with the project's reader and must be a valid diagram, deployment or update, `yaml` a valid deployment;
 - `text` and `mermaid` are for reading, and hold no commands of ours.
@@ -14,6 +14,7 @@ would run them.
 
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -70,7 +71,7 @@ def blocks_of(page: Path, text: str | None = None) -> list[Block]:
 
 
 def commands_of(block: Block) -> list[list[str]]:
-    """The `auroral` commands of a bash or console block, as argument lists without the program's name."""
+    """The commands of a bash or console block: of `auroral` without the program's name, of `python` with it."""
     commands = []
     for line in block.text.replace("\\\n", " ").splitlines():
         prompt = line.startswith("$ ")
@@ -82,6 +83,8 @@ def commands_of(block: Block) -> list[list[str]]:
                 continue
             if words[0] == "auroral" and prompt:
                 commands.append(words[1:])
+            elif words[0] == "python" and prompt and not block.only_parsed:
+                commands.append(words)
             elif words[0] not in NOT_RUN:
                 raise AssertionError(f"{block.place}: {line!r} would go untested; write `$ auroral ...`")
     return commands
@@ -99,6 +102,9 @@ def run_block(block: Block, namespace: dict[str, object]) -> None:
             for arguments in commands_of(block):
                 if block.only_parsed:
                     make_parser().parse_args(arguments)
+                    continue
+                if arguments[0] == "python":
+                    subprocess.run([sys.executable, *arguments[1:]], check=True, timeout=60)
                     continue
                 assert main(arguments) == 0, f"{block.place}: {shlex.join(['auroral', *arguments])}"
         case "xml":
@@ -162,6 +168,7 @@ WITH_SNIPPETS = [
 @pytest.mark.usefixtures("interpreted", "commands_share_spark")
 def test_snippets(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.setattr(sys, "path", list(sys.path))
     # As `__main__`, functions in a snippet are sent to Spark's workers by value, as in a user's script.
     namespace: dict[str, object] = {"__name__": "__main__"}
@@ -199,6 +206,16 @@ class TestTheRunner:
     def test_commands(self) -> None:
         (block,) = self.blocks("```console\n$ make demo\n$ auroral run 'a b.xml' \\\n  --flush  # why\nrows 12\n```\n")
         assert commands_of(block) == [["run", "a b.xml", "--flush"]]
+
+    def test_python_programs_are_run(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        write, fail = self.blocks(
+            "```console\n$ python -c \"open('a.txt', 'w')\"\n```\n\n```console\n$ python -c 1/0\n```\n"
+        )
+        run_block(write, {})
+        assert (tmp_path / "a.txt").exists()
+        with pytest.raises(subprocess.CalledProcessError):
+            run_block(fail, {})
 
     def test_commands_that_are_only_parsed(self) -> None:
         right, wrong = self.blocks(

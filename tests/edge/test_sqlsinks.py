@@ -293,3 +293,44 @@ def test_a_password_is_not_written_down() -> None:
     ) as caught:
         place_of("s", "postgresql://me:secret@host/db#t")
     assert "secret" not in str(caught.value)
+
+
+CHANGES = schema("number long, change string, k double, v string")
+
+
+def change(kind: Kind, lo: int, hi: int, *changes: tuple[int, int, str, float | None, str | None]) -> Delivery:
+    columns = list(zip(*changes, strict=True)) or [()] * 5
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, output_schema(CHANGES), strict=True)]
+    return Delivery(kind, lo, hi, pa.table(arrays, schema=output_schema(CHANGES)))
+
+
+def mirrored(database: Database) -> list[tuple[Any, ...]]:
+    return sorted(map(tuple, database.query('SELECT k, v FROM "t"')), key=repr)
+
+
+def test_changes_are_applied_by_key(database: Database) -> None:
+    sink = opened(database, CHANGES, table="t?key=k")
+    assert not sink.takes_tentative
+    sink.apply(change(Kind.STABLE, 0, 1000, (5, 1, "put", 1.0, "a"), (5, 2, "put", 2.0, "b"), (5, 3, "put", 1.0, "c")))
+    assert mirrored(database) == [(1.0, "c"), (2.0, "b")]
+    # Null and NaN are keys as others are.
+    odd = ((1001, 1, "put", None, "n"), (1001, 2, "put", math.nan, "m"), (1002, 1, "delete", 1.0, "c"))
+    sink.apply(change(Kind.CORRECTED, 1000, 2000, *odd))
+    assert sorted(v for _, v in mirrored(database)) == ["b", "m", "n"]
+    sink.close()
+    again = opened(database, CHANGES, table="t?key=k")
+    assert again.frontier == 2000
+    more = ((2001, 1, "put", None, "n2"), (2001, 2, "put", math.nan, None), (2002, 1, "delete", 7.0, None))
+    again.apply(change(Kind.CONFIRMED, 2000, 3000, *more))
+    assert sorted(str(v) for _, v in mirrored(database)) == ["None", "b", "n2"]
+    with pytest.raises(OutputError, match="are lost for good"):
+        again.apply(change(Kind.GAP, 3000, 4000))
+    again.close()
+
+
+def test_a_key_is_for_changes_of_a_table(database: Database) -> None:
+    with pytest.raises(OutputError, match="is not one of changes of a table"):
+        opened(database, PLAIN, table="t?key=n")
+    with pytest.raises(OutputError, match="has no field 'x' to be its key"):
+        opened(database, CHANGES, table="t?key=x")
+    assert str(place_of("s", database.at("t?key=k, v"))).endswith("#t?key=k,v")

@@ -54,6 +54,7 @@ def bank() -> DiagramBuilder:
         "close", accounts, where="balance < input.below and accounts.owner = input.owner", deleted=True, pass_input=True
     )
     assert isinstance(of_owner, tuple) and not isinstance(rich, tuple) and isinstance(gone, tuple)
+    accounts.changes("changes").output()
     for stream in (changed, strange, either, *of_owner, rich, *gone):
         stream.output()
     return d

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from random import Random
 from typing import Any
 
 import pytest
 
+import auroral
 from auroral.engine.fold import Arrived, Result
 from auroral.engine.regionrun import RegionFold
 from auroral.engine.statecodec import decoded, encoded
-from auroral.engine.tablestore import ROWS, Store, StoredTable
+from auroral.engine.tablestore import BEGUN, ROWS, Store, StoredTable
 from auroral.model.builder import DiagramBuilder
 from auroral.model.checking import Checked
 from auroral.model.regions import TypedRegion
 from auroral.reference.evaluate import evaluate
-from auroral.reference.rows import Row, processing_key, values_key
+from auroral.reference.rows import Row, canonical_key, processing_key, values_key
 from engine.region_diagrams import bank, bank_rows, turnstile, turnstile_rows
 
 DIAGRAMS: dict[str, tuple[Callable[[], DiagramBuilder], Callable[[Random], dict[str, list[Row]]]]] = {
@@ -96,13 +98,33 @@ def table(region: TypedRegion, state: dict[bytes, bytes]) -> list[tuple[Any, ...
     return sorted((row for _, row in store.items(ROWS, "accounts")), key=values_key)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_who_follows_the_changes_has_the_table(seed: int) -> None:
+    random = Random(seed)
+    region, sources = region_of(bank().check()), bank_rows(random)
+    rows = arrived(region, sources)
+    results, state = in_ranges(region, rows, [40, 100])
+    found = as_rows(region, results)["changes"]
+    followed: dict[Any, tuple[Any, ...]] = {}
+    # As an output has them: by stime, then by their columns.
+    for row in sorted(found, key=canonical_key):
+        _, change, *values = row.values
+        if change == "put":
+            followed[values[0]] = tuple(values)
+        else:
+            del followed[values[0]]
+    if rows:
+        assert repr(sorted(followed.values(), key=values_key)) == repr(table(region, state))
+
+
 def test_what_is_as_in_the_beginning_is_not_stored() -> None:
     region = region_of(bank().check())
     moved = [Row(1, (1, 2.0, "y"), (0,)), Row(2, (1, -4.0, "y"), (1,))]
     rows = arrived(region, {"opened": [], "moved": moved, "closed": []})
     between, after = in_ranges(region, rows, [2])[1], in_ranges(region, rows, [100])[1]
-    assert table(region, between)[1] == (1, "b", 3.0) and len(between) == 1
-    assert table(region, after)[1] == (1, "b", 1.0) and not after
+    assert table(region, between)[1] == (1, "b", 3.0) and len(between) == 2
+    # What is left says that the contents were given out.
+    assert table(region, after)[1] == (1, "b", 1.0) and list(after) == [BEGUN]
 
 
 def test_rows_that_were_there_in_the_beginning_can_be_taken_out_and_come_back() -> None:
@@ -139,3 +161,32 @@ def test_rows_are_looked_up_and_not_gone_through() -> None:
     assert given["add"] == (7, 0.0, 1.0, "owner 3", 1)
     assert given["of_owner.sizes"] == ("owner 9", 2)
     assert len(asked) < 12
+
+
+def test_keys_of_decimals_are_found_by_their_value() -> None:
+    """Whatever digits behind the point they are written with."""
+    d = auroral.diagram("prices", bucket="10us")
+    begun = [{"p": Decimal("1.50"), "n": 7}, {"p": Decimal("2.00"), "n": 7}]
+    prices = d.table("prices", "p decimal(6,2), n int", key=["p"], indexes=["n"], contents=begun)
+    a = d.input("a", "p decimal(4,1), whole int")
+    a.insert("put", prices, {"p": "input.p", "n": "input.whole"})
+    by_value = a.select("by_value", prices, where="prices.p = input.p")
+    by_number = a.select("by_number", prices, where="prices.p = input.whole")
+    for stream in (by_value, by_number):
+        stream.output()
+    checked = d.check()
+    region = region_of(checked)
+    given = [
+        (Decimal("1.5"), 2),
+        (Decimal("2.0"), 2),
+        (Decimal("1.5"), 3),
+        (Decimal("-0.0"), 0),
+        (Decimal("100.0"), 100),
+    ]
+    sources = {"a": [Row(n, values, (n,)) for n, values in enumerate(given)]}
+    expected = evaluate(checked, sources, 100).streams
+    results, state = in_ranges(region, arrived(region, sources), [3, 100])
+    found = as_rows(region, results)
+    for stream in ("by_value", "by_number"):
+        assert found[stream] == sorted(expected[stream], key=processing_key) and found[stream]
+    assert len([key for key in state if b"row" in key]) == 4

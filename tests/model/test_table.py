@@ -41,7 +41,7 @@ def test_no_box_is_both_and_none_is_forgotten():
     assert len(set(running)) == len(running)
     assert not set(running) & set(LATER)
     wanted = "filter map union aggregate join bsort wsort waitfor resample xsection combine lrwaitfor apply delay random_drop window_drop sunion soutput"
-    wanted += " insert select update delete exists lock unlock"
+    wanted += " insert select update delete exists changes lock unlock"
     assert running == wanted.split()
 
 
@@ -78,6 +78,7 @@ def test_d12_operator_classes_of_every_box():
         "update": ("yes", "no", "yes"),
         "delete": ("yes", "no", "yes"),
         "exists": ("yes", "no", "yes"),
+        "changes": ("yes", "no", "yes"),
         "lock": ("yes", "no", "yes"),
         "unlock": ("yes", "no", "yes"),
     }

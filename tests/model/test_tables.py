@@ -313,3 +313,34 @@ def test_locks_need_fields_that_are_there() -> None:
     paid.lock("take", "s", ["nix"])
     (found,) = problems(d.check)
     assert "unknown field 'nix'" in found.what
+
+
+def test_changes_of_a_table() -> None:
+    d, accounts, paid = bank()
+    paid.insert("put", accounts, {"id": "input.id"})
+    accounts.changes("log").output()
+    checked = d.check()
+    assert str(checked.streams["log"].schema) == "number long, change string, id long, owner string, balance double"
+    assert d.build().computed_from("log") == ("paid",)
+
+
+def test_changes_do_not_lead_back_to_their_table() -> None:
+    d, accounts, paid = bank()
+    paid.insert("put", accounts, {"id": "input.id"})
+    accounts.changes("log").filter("some", "id > 1").delete("again", accounts, where="id = input.id")
+    assert "changes of table 'accounts' lead back to it, by way of box 'some'" in problems(d.check)[0].what
+    # By way of another table.
+    d, accounts, paid = bank()
+    other = d.table("other", "id long", key=["id"])
+    paid.insert("put", accounts, {"id": "input.id"})
+    accounts.changes("log").insert("copy", other, {"id": "input.id"})
+    other.changes("back").insert("again", accounts, {"id": "input.id"})
+    (found,) = problems(d.check)
+    assert "changes of a table lead back to it" in found.what
+
+
+def test_changes_need_a_box_that_writes() -> None:
+    d, accounts, _ = bank()
+    accounts.changes("log").output()
+    (found,) = problems(d.check)
+    assert "gives the changes of table 'accounts', which no box writes" in found.what

@@ -7,18 +7,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import product
-from types import MappingProxyType
 from typing import Any
 
 from auroral.dpc.coverage import AtLeast
 from auroral.dpc.sunion import OutputSpec
+from auroral.model.aggregates import called_functions
 from auroral.model.boxes.base import BoxClass
 from auroral.model.checking import Checked, CheckedBox, check
 from auroral.model.deployment import Deployment, Endpoint, Node, ReplicaSet
 from auroral.model.diagram import Diagram, Input, Output
 from auroral.model.errors import AuroralError, DiagramError, Place, Problem
-from auroral.model.expression import user_functions
-from auroral.model.expression.functions import Functions
 from auroral.model.placement import by_any_case, check_deployment
 from auroral.model.regions import members
 from auroral.model.types import LONG
@@ -240,9 +238,8 @@ def part_of(
         tables = tuple(table for table in query.tables if f"table {table.name}" in shared)
         if mine or tables:
             queries.append(replace(query, boxes=mine, tables=tables))
-    used = {f.name: f for box in boxes for e in box.typed.expressions() for f in user_functions(e)}
     diagram = replace(checked.diagram, inputs=inputs, outputs=outputs, queries=tuple(queries))
-    return check(diagram, Functions(MappingProxyType(used)), known)
+    return check(diagram, called_functions(box.typed for box in boxes), known)
 
 
 def _specs(boxes: Iterable[CheckedBox], inputs: Iterable[str], bucket: int) -> dict[str, OutputSpec]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from auroral.dpc.fragments import Fragment, Fragments
+from auroral.model.aggregates import called_functions
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.splice import Splice
 from auroral.model.checking import Checked, check
 from auroral.model.diagram import Box, Query
-from auroral.model.expression import user_functions
-from auroral.model.expression.functions import Functions
 
 Later = Mapping[str, Sequence[tuple[int, Fragment]]]
 """By fragment: its versions behind the first, each with the stime from which on it holds."""
@@ -29,14 +27,8 @@ def spliced(first: Checked, fragments: Fragments, later: Later) -> Checked:
         for fragment in fragments.all
     )
     all_versions = [*fragments.all, *(one for versions in later.values() for _, one in versions)]
-    used = {
-        function.name: function
-        for fragment in all_versions
-        for box in fragment.checked.boxes
-        for expression in box.typed.expressions()
-        for function in user_functions(expression)
-    }
-    return check(replace(first.diagram, queries=queries), Functions(MappingProxyType(used)))
+    used = called_functions(box.typed for fragment in all_versions for box in fragment.checked.boxes)
+    return check(replace(first.diagram, queries=queries), used)
 
 
 def _boxes(fragment: Fragment, later: Sequence[tuple[int, Fragment]]) -> Iterator[Box]:

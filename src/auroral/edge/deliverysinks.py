@@ -5,6 +5,7 @@
 | `NAME.parquet` (a folder), `NAME.csv`, `NAME.jsonl` | what is stable, appended |
 | `sqlite:FILE#TABLE` | a table with the stable and the tentative rows of now |
 | `postgresql://HOST/DATABASE#TABLE` | the same |
+| either with `?key=FIELD,...` behind it | a table of the diagram, from the stream of its changes |
 
 Each keeps its own position with the rows, in one step: whenever it is killed, it goes on behind what it has.
 """
@@ -23,6 +24,7 @@ from auroral.model.schema import Schema
 from auroral.wire.outputs import Delivery, Kind
 
 SQLITE = "sqlite:"
+KEY = "?key="
 POSTGRESQL = ("postgresql://", "postgres://")
 _USUAL_SCHEMA = "public"
 ALLOWED = f"*.parquet (a folder), {', '.join('*' + s for s in LINE_SUFFIXES)}, sqlite:FILE#TABLE, postgresql://HOST/DATABASE#TABLE"
@@ -48,6 +50,8 @@ class Place:
     kind: str
     where: str
     table: str = ""
+    key: tuple[str, ...] = ()
+    """Where changes of a table are applied by it."""
 
     @property
     def spelt_plainly(self) -> Place:
@@ -60,7 +64,8 @@ class Place:
         """As it is given again."""
         if self.kind == "file":
             return self.where
-        return f"{SQLITE if self.kind == 'sqlite' else ''}{self.where}#{self.table}"
+        key = f"{KEY}{','.join(self.key)}" if self.key else ""
+        return f"{SQLITE if self.kind == 'sqlite' else ''}{self.where}#{self.table}{key}"
 
 
 def place_of(stream: str, text: str) -> Place:
@@ -69,13 +74,18 @@ def place_of(stream: str, text: str) -> Place:
         file, _, table = text.removeprefix(SQLITE).partition("#")
         if not file:
             raise _wrong(text, "there is no file")
-        return Place("sqlite", os.path.abspath(file), table or stream)
+        return Place("sqlite", os.path.abspath(file), *_table(stream, table))
     if text.startswith(POSTGRESQL):
         address, _, table = text.partition("#")
-        return Place("postgresql", _without_password(address), table or stream)
+        return Place("postgresql", _without_password(address), *_table(stream, table))
     if text == "-" or not text.lower().endswith((".parquet", *LINE_SUFFIXES)):
         raise _wrong(text, "this is no place that the outputs of a deployment can go to")
     return Place("file", os.path.abspath(text))
+
+
+def _table(stream: str, text: str) -> tuple[str, tuple[str, ...]]:
+    table, _, key = text.partition(KEY)
+    return table or stream, tuple(part.strip() for part in key.split(",") if part.strip())
 
 
 def open_sink_at(place: Place, schema: Schema, run: str, bucket: int, tentative: bool) -> DeliverySink:
@@ -93,16 +103,18 @@ def check_table(place: Place, schema: Schema) -> None:
 def _sql(place: Place, schema: Schema, run: str, bucket: int, tentative: bool) -> SqlSink:
     # Here, since psycopg need not be installed.
     if place.kind == "sqlite":
-        from auroral.edge.sqlitesink import SqliteSink
+        from auroral.edge.sqlitesink import MirrorInSqlite, SqliteSink
 
-        return SqliteSink(place.where, place.table, schema, run, bucket, tentative)
+        sqlite = place.where, place.table, schema, run, bucket, tentative
+        return MirrorInSqlite(*sqlite).keyed(place.key) if place.key else SqliteSink(*sqlite)
     try:
-        from auroral.edge.postgresqlsink import PostgresqlSink
+        from auroral.edge.postgresqlsink import MirrorInPostgresql, PostgresqlSink
     except ImportError as error:
         raise OutputError(
             f"{place}: psycopg is not installed ({error})\n    next: pip install 'auroral[postgresql]'"
         ) from error
-    return PostgresqlSink(place.where, place.table, schema, run, bucket, tentative)
+    given = place.where, place.table, schema, run, bucket, tentative
+    return MirrorInPostgresql(*given).keyed(place.key) if place.key else PostgresqlSink(*given)
 
 
 class StableOnly:

@@ -15,6 +15,7 @@ import psycopg
 import pyarrow as pa
 from psycopg.conninfo import conninfo_to_dict
 
+from auroral.edge.mirror import Mirror
 from auroral.edge.pyvalues import python_values
 from auroral.edge.sqlsink import POSITIONS, SqlSink, quoted
 from auroral.model.types import FieldType, Kind
@@ -44,6 +45,7 @@ class PostgresqlSink(SqlSink):
 
     # No name has it, whereas a per cent sign may stand in one.
     mark, stime_type, flag_type, text_type = "\0", "bigint", "boolean", "text"
+    same_as = "IS NOT DISTINCT FROM"
     failures = (psycopg.Error, OSError)
     _connection: psycopg.Connection[tuple[Any, ...]] | None = None
 
@@ -88,6 +90,9 @@ class PostgresqlSink(SqlSink):
             for row in zip(*columns, strict=True):
                 copy.write_row(row)
 
+    def _values_of(self, column: pa.ChunkedArray) -> list[Any]:
+        return _values(column)
+
     def _found(self) -> list[tuple[str, str]]:
         found = self._query(
             "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
@@ -113,6 +118,10 @@ class PostgresqlSink(SqlSink):
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+class MirrorInPostgresql(Mirror, PostgresqlSink):
+    """A table of the diagram."""
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:

@@ -22,6 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from auroral.edge.durable import make_folder
+from auroral.edge.mirror import Mirror
 from auroral.edge.pyvalues import python_values
 from auroral.edge.sinks import OutputError
 from auroral.edge.sqlsink import SqlSink, quoted
@@ -40,6 +41,7 @@ _SPELLINGS: dict[type, Callable[[Any], object]] = {
 
 class SqliteSink(SqlSink):
     mark, stime_type, flag_type, text_type = "?", "INTEGER", "INTEGER", "TEXT"
+    same_as = "IS"
     failures = (sqlite3.Error, OSError)
     _connection: sqlite3.Connection | None = None
 
@@ -86,10 +88,13 @@ class SqliteSink(SqlSink):
         return self._open.execute(statement, values).fetchall()
 
     def _insert(self, rows: pa.Table) -> None:
-        columns = [[_spelt(value) for value in python_values(column)] for column in rows.columns]
+        columns = [self._values_of(column) for column in rows.columns]
         marks = ", ".join("?" for _ in columns)
         with closing(self._open.cursor()) as cursor:
             cursor.executemany(f"INSERT INTO {self._quoted} VALUES ({marks})", zip(*columns, strict=True))
+
+    def _values_of(self, column: pa.ChunkedArray) -> list[Any]:
+        return [_spelt(value) for value in python_values(column)]
 
     def _found(self) -> list[tuple[str, str]]:
         return [(name, kind) for _, name, kind, *_ in self._query(f"PRAGMA table_info({quoted(self.table)})")]
@@ -103,6 +108,10 @@ class SqliteSink(SqlSink):
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+class MirrorInSqlite(Mirror, SqliteSink):
+    """A table of the diagram."""
 
 
 def _spelt(value: object) -> object:

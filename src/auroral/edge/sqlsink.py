@@ -30,6 +30,8 @@ class SqlSink(ABC):
     """Stands for a value in a statement."""
     failures: ClassVar[tuple[type[Exception], ...]]
     """What the database's library raises."""
+    same_as: ClassVar[str]
+    """Equal, or both null."""
     stime_type: ClassVar[str]
     flag_type: ClassVar[str]
     text_type: ClassVar[str]
@@ -116,7 +118,8 @@ class SqlSink(ABC):
         if not found:
             columns = ", ".join(f"{quoted(name)} {kind}" for name, kind in self.columns)
             self._run(f"CREATE TABLE {self._quoted} ({columns})")
-            self._run(f"CREATE INDEX {quoted(self._last_name + self.lo)} ON {self._quoted} ({quoted(self.lo)})")
+            name = quoted(self._last_name + "".join(self._indexed))
+            self._run(f"CREATE INDEX {name} ON {self._quoted} ({', '.join(map(quoted, self._indexed))})")
         self._check_columns(found)
 
     def _claimed(self) -> int | None:
@@ -157,6 +160,11 @@ class SqlSink(ABC):
     def _failed(self, error: Exception, next_step: str = "mend what is wrong there; it is tried again") -> OutputError:
         said = " ".join((str(error) or type(error).__name__).split())[:400]
         return OutputError(f"{self.where}: {said}\n    next: {next_step}")
+
+    @property
+    def _indexed(self) -> list[str]:
+        """The columns that rows are found by."""
+        return [self.lo]
 
     @property
     def _last_name(self) -> str:
@@ -200,6 +208,10 @@ class SqlSink(ABC):
 
     @abstractmethod
     def _insert(self, rows: pa.Table) -> None: ...
+
+    @abstractmethod
+    def _values_of(self, column: pa.ChunkedArray) -> list[Any]:
+        """As statements are given them."""
 
     @abstractmethod
     def _found(self) -> list[tuple[str, str]]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from auroral.engine.failures import marked
 from auroral.engine.fold import Arrived, Result, Row
-from auroral.engine.tablestore import LOCKS, Store, StoredTable, contents_of, entry_key, sortable
+from auroral.engine.tablestore import BEGUN, LOCKS, Store, StoredTable, contents_of, entry_key, sortable
+from auroral.model.boxes.base import TypedBox
+from auroral.model.boxes.changes import DELETE, PUT
 from auroral.model.boxes.locks import TypedLockBox
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
 from auroral.model.boxes.tables import TypedTableBox
@@ -36,20 +38,50 @@ class Freed(NamedTuple):
     key: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """How rows are found for a condition: by values of all fields of the key, or by one of an indexed field; else all are looked at."""
+
+    key: tuple[Typed, ...] | None = None
+    index: tuple[str, Typed] | None = None
+
+
+def lookup(typed: TypedBox) -> Lookup:
+    if not isinstance(typed, TypedTableBox) or isinstance(typed.statement, TypedInsert):
+        return Lookup()
+    # A function of the user's is called for rows that are there, and not to find them.
+    equal = typed.statement.matching.equal_to()
+    asked = {name: value for name, value in equal.items() if not user_functions(value)}
+    table = typed.table
+    if all(name in asked for name in table.keys):
+        return Lookup(key=tuple(asked[name] for name in table.keys))
+    return Lookup(index=next(((name, asked[name]) for name in table.indexes if name in asked), None))
+
+
 @dataclass(slots=True)
 class RegionFold:
-    """What is the same for all ranges. It is copied to Spark's workers, without what it looks up fast."""
+    """What is the same for all ranges."""
 
+    reasons: ClassVar[tuple[str, ...]] = ()
     region: TypedRegion
     readers: dict[str, list[tuple[int, int]]] = field(init=False)
+    fields: dict[str, tuple[str, ...]] = field(init=False)
+    lookups: list[Lookup] = field(init=False)
+    """By member."""
     ports: dict[str, int] = field(init=False)
+    told: dict[str, list[int]] = field(init=False)
+    """The members that give out the changes of a table."""
     contents: dict[bytes, Any] = field(init=False)
     tables: dict[str, StoredTable] = field(init=False)
 
     def __post_init__(self) -> None:
         made = [stream for stream, _ in self.region.entries] + list(self.region.streams)
         self.readers = {stream: list(self.region.readers(stream)) for stream in made}
+        self.fields = {stream: self.region.stream(stream).schema.names for stream in made}
+        self.lookups = [lookup(member.typed) for member in self.region.members]
         self.ports = {stream: port for port, stream in enumerate(self.region.streams)}
+        told = {table.name: list(self.region.changes(table.name)) for table in self.region.tables}
+        self.told = {table: members for table, members in told.items() if members}
         self.contents = contents_of(self.region.tables)
         self.tables = {table.name: StoredTable(table) for table in self.region.tables}
 
@@ -67,15 +99,36 @@ class _Running:
     stime: int = -1
     numbers: int = 0
     """Of what was given out at this stime."""
+    changed: int = 0
+    """Rows of tables that were changed at this stime."""
     released: deque[Given] = field(default_factory=deque)
 
     def entered(self, row: Arrived) -> Iterator[Result]:
         if row.stime != self.stime:
-            self.stime, self.numbers = row.stime, 0
+            self.stime, self.numbers, self.changed = row.stime, 0, 0
+        yield from self._beginning()
         stream = self.fold.region.entries[row.port][0]
         yield from self._to_its_end(stream, row.order, row.values)
         while self.released:
             yield from self._followed([self.released.popleft()])
+
+    def _beginning(self) -> Iterator[Result]:
+        """Who follows the changes of a table is told first of the rows that it has."""
+        if not self.fold.told or self.store.get(BEGUN):
+            return
+        self.store.put(BEGUN, True)
+        for table in self.fold.region.tables:
+            if table.name in self.fold.told:
+                stored = self.fold.tables[table.name]
+                rows = stored.in_order(stored.first(self.store))
+                yield from self._followed(self._changes(table.name, [(PUT, row) for row in rows]))
+
+    def _changes(self, table: str, changes: Iterable[tuple[str, Row]]) -> list[Given | Freed]:
+        found: list[Given | Freed] = []
+        for change, row in changes:
+            self.changed += 1
+            found += [Given(member, 0, None, (self.changed, change, *row)) for member in self.fold.told.get(table, ())]
+        return found
 
     def _to_its_end(self, stream: str, order: Row, values: Row) -> Iterator[Result]:
         # Each reader to its end before the next: what an insert puts in, a select behind it in the diagram finds.
@@ -107,9 +160,10 @@ class _Running:
         try:
             match member.typed:
                 case TypedTableBox() as box:
-                    return iter(
-                        [Given(number, out, None, row) for out, row in self._table(member.box.inputs[0], box, values)]
-                    )
+                    changes: list[tuple[str, Row]] = []
+                    results = self._table(number, member.box.inputs[0], box, values, changes)
+                    told = self._changes(box.table.name, changes)
+                    return iter([*told, *(Given(number, out, None, row) for out, row in results)])
                 case TypedLockBox() as box:
                     return iter(list(self._lock(number, member.box.inputs[0], box, values)))
                 case TypedFilter() as box:
@@ -135,29 +189,35 @@ class _Running:
 
     def _names(self, qualifier: str | None, stream: str, values: Row) -> Names:
         names: Names = {(qualifier, "stime"): self.stime}
-        for name, value in zip(self.fold.region.stream(stream).schema.names, values, strict=True):
+        for name, value in zip(self.fold.fields[stream], values, strict=True):
             names[qualifier, name] = value
         return names
 
     # Tables
 
-    def _table(self, stream: str, box: TypedTableBox, values: Row) -> list[tuple[int, Row]]:
+    def _table(
+        self, number: int, stream: str, box: TypedTableBox, values: Row, changes: list[tuple[str, Row]]
+    ) -> list[tuple[int, Row]]:
         names, table = self._names(INPUT, stream, values), self.fold.tables[box.table.name]
+        way = self.fold.lookups[number]
         results: list[tuple[int | None, Row]] = []
         found: int | None = None
         match box.statement:
             case TypedInsert() as insert:
-                table.put(self.store, tuple(evaluate(value, names) for value in insert.values))
+                new = tuple(evaluate(value, names) for value in insert.values)
+                table.put(self.store, new)
+                changes.append((PUT, new))
             case TypedSelect() as select:
-                chosen = self._chosen(select, table, names)
+                chosen = self._chosen(select, way, table, names)
                 found = len(chosen)
                 if box.row_port is not None:
                     results = [(box.row_port, _values(select.columns, one)) for one in chosen]
             case TypedUpdate() as update:
-                results = self._update(box, update, table, names)
+                results = self._update(box, update, way, table, names, changes)
             case TypedDelete() as delete:
-                for row in self._matching(delete.matching, table, names):
+                for row in self._matching(delete.matching, way, table, names):
                     table.take_out(self.store, row)
+                    changes.append((DELETE, row))
                     results.append((box.row_port, row))
         if found != 0:
             results.append((box.input_port, values))
@@ -167,9 +227,10 @@ class _Running:
             results.append((box.sizes_port, (*_values(box.sizes, names), found)))
         return [(port, row) for port, row in results if port is not None]
 
-    def _chosen(self, select: TypedSelect, table: StoredTable, names: Names) -> list[Names]:
+    def _chosen(self, select: TypedSelect, way: Lookup, table: StoredTable, names: Names) -> list[Names]:
         found = [
-            {**names, **_named(table, table.table.name, row)} for row in self._matching(select.matching, table, names)
+            {**names, **_named(table, table.table.name, row)}
+            for row in self._matching(select.matching, way, table, names)
         ]
         for value, descending in reversed(select.order_by):
             keyed = [(sortable((evaluate(value, one),)), one) for one in found]
@@ -178,10 +239,16 @@ class _Running:
         return found[: select.limit]
 
     def _update(
-        self, box: TypedTableBox, update: TypedUpdate, table: StoredTable, names: Names
+        self,
+        box: TypedTableBox,
+        update: TypedUpdate,
+        way: Lookup,
+        table: StoredTable,
+        names: Names,
+        changes: list[tuple[str, Row]],
     ) -> list[tuple[int | None, Row]]:
         set_to, results, changed = dict(update.values), list[tuple[int | None, Row]](), list[Row]()
-        for old in self._matching(update.matching, table, names):
+        for old in self._matching(update.matching, way, table, names):
             known = {**names, **_named(table, table.table.name, old)}
             new = tuple(
                 evaluate(set_to[name], known) if name in set_to else value
@@ -193,31 +260,31 @@ class _Running:
                 results.append((box.row_port, _values(box.columns, seen)))
         for new in changed:
             table.put(self.store, new)
+            changes.append((PUT, new))
         return results
 
-    def _matching(self, matching: Matching, table: StoredTable, names: Names) -> list[Row]:
+    def _matching(self, matching: Matching, way: Lookup, table: StoredTable, names: Names) -> list[Row]:
         """In the order of keys. The condition holds for each of them, whatever way it was found."""
         found = []
-        for row in self._candidates(matching, table, names):
+        for row in self._candidates(way, table, names):
             known = {**names, **_named(table, table.table.name, row)} if matching.where is not None else names
             if matching.where is None or evaluate(matching.where, known) is True:
                 found.append(row)
         return table.in_order(found)
 
-    def _candidates(self, matching: Matching, table: StoredTable, names: Names) -> Sequence[Row]:
-        """By key or index, where the condition has them; else all rows. A function of the user's is called for rows alone."""
-        asked = {name: value for name, value in matching.equal_to().items() if not user_functions(value)}
-        if all(name in asked for name in table.table.keys):
-            return table.by_key(self.store, tuple(evaluate(asked[name], names) for name in table.table.keys))
-        for name in table.table.indexes:
-            if name in asked:
-                return table.by_index(self.store, name, evaluate(asked[name], names))
+    def _candidates(self, way: Lookup, table: StoredTable, names: Names) -> Sequence[Row]:
+        """By key or index, where the condition has them; else all rows."""
+        if way.key is not None:
+            return table.by_key(self.store, tuple(evaluate(value, names) for value in way.key))
+        if way.index is not None:
+            name, value = way.index
+            return table.by_index(self.store, name, evaluate(value, names))
         return table.all(self.store)
 
     # Locks: an entry is there while a key is held, and has the rows that wait, with the number of their lock
 
     def _lock(self, number: int, stream: str, box: TypedLockBox, values: Row) -> Iterator[Given | Freed]:
-        fields = self.fold.region.stream(stream).schema.names
+        fields = self.fold.fields[stream]
         key = entry_key(LOCKS, box.lockset, tuple(values[fields.index(name)] for name in box.key))
         waiting = self.store.get(key)
         if box.locks and waiting is not None:

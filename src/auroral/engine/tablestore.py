@@ -10,6 +10,7 @@ import math
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Context, Decimal
 from typing import Any
 
 from auroral.engine.fold import Row
@@ -23,9 +24,23 @@ GONE: tuple[()] = ()
 Entries = Iterable[tuple[bytes, Any]]
 
 
+BEGUN = encoded(("begun",))
+"""The key of an entry that is there once the contents of tables were given out as changes."""
+_WIDE = Context(prec=60)
+"""More digits than any decimal has."""
+
+
 def entry_key(kind: str, name: str, values: Row) -> bytes:
-    """Zeros of both signs are one key."""
-    return encoded((kind, name, tuple(0.0 if v == 0 and type(v) is float else v for v in values)))
+    return encoded((kind, name, tuple(map(_key_part, values))))
+
+
+def _key_part(value: Any) -> Any:
+    """Zeros of both signs are one key, and so are decimals of one value, whatever digits they are written with."""
+    if type(value) is float:
+        return 0.0 if value == 0 else value
+    if type(value) is Decimal:
+        return _WIDE.normalize(value) if value else Decimal(0)
+    return value
 
 
 def _prefix(kind: str, name: str) -> bytes:
@@ -108,6 +123,11 @@ class StoredTable:
 
     def all(self, store: Store) -> list[Row]:
         return [row for _, row in store.items(ROWS, self.table.name)]
+
+    def first(self, store: Store) -> list[Row]:
+        """The rows that it has in the beginning."""
+        prefix = _prefix(ROWS, self.table.name)
+        return [row for key, row in store.contents.items() if key.startswith(prefix)]
 
     def in_order(self, rows: Iterable[Row]) -> list[Row]:
         return sorted(rows, key=lambda row: sortable(self.key_values(row)))

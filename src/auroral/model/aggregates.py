@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 from auroral.model import types
-from auroral.model.boxes.base import Report
+from auroral.model.boxes.base import Report, TypedBox
 from auroral.model.errors import DiagramError, Problem, unknown_name
-from auroral.model.expression import Scope, Typed, parse_aggregate, resolve, users_wrote
+from auroral.model.expression import Functions, Scope, Typed, parse_aggregate, resolve, user_functions, users_wrote
+from auroral.model.expression.functions import Function
 from auroral.model.packages import Kind as Offered
 from auroral.model.packages import loaded, names_offered, offered
 from auroral.model.types import FieldType, Kind, UnknownType, allowed_types, parse_type
@@ -76,6 +77,18 @@ class TypedAggregate:
         return self.user is not None or self.function in ORDER_SENSITIVE
 
 
+def called_functions(boxes: Iterable[TypedBox]) -> Functions:
+    """All functions and aggregates of users that these boxes call: who checks the boxes again may not have registered them."""
+    functions: dict[str, Function] = {}
+    aggregates: dict[str, UserAggregate] = {}
+    for box in boxes:
+        functions |= {one.name: one for typed in box.expressions() for one in user_functions(typed)}
+        for one in getattr(box, "functions", ()):
+            if isinstance(one, TypedAggregate) and one.user is not None:
+                aggregates[one.function] = one.user
+    return Functions(MappingProxyType(functions), MappingProxyType(aggregates))
+
+
 def typed_aggregate(name: str, text: str, scope: Scope, report: Report) -> TypedAggregate | None:
     """Parse and type one call such as `sum(bytes * 8)`."""
     report = report.at(text)
@@ -86,7 +99,7 @@ def typed_aggregate(name: str, text: str, scope: Scope, report: Report) -> Typed
         report.take(error, f"aggregate {name!r}")
         return None
     try:
-        user = _user_aggregate(call.name)
+        user = report.functions.aggregates.get(call.name) or _user_aggregate(call.name)
     except DiagramError as error:
         report.take(error, f"aggregate {name!r}")
         return None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from auroral.model.boxes.base import BoxClass, BoxFacts, BoxSpec, Report, TypedBox
+from auroral.model.boxes.changes import TypedChanges
 from auroral.model.boxes.later import TypedLater
 from auroral.model.boxes.locks import TypedLockBox
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
@@ -74,6 +75,12 @@ class TypedRegion(TypedBox):
                 if read == stream:
                     yield number, port
 
+    def changes(self, table: str) -> Iterator[int]:
+        """The members that give out the changes of a table, by number."""
+        for number, member in enumerate(self.members):
+            if isinstance(member.typed, TypedChanges) and member.typed.table.name == table:
+                yield number
+
     def stream(self, name: str) -> StreamType:
         for member in self.members:
             if name in member.box.outputs:
@@ -83,7 +90,7 @@ class TypedRegion(TypedBox):
 
 def shared(typed: TypedBox) -> str | None:
     """What a box has in common with others of its region."""
-    if isinstance(typed, TypedTableBox):
+    if isinstance(typed, TypedTableBox | TypedChanges):
         return f"table {typed.table.name!r}"
     return f"lockset {typed.lockset!r}" if isinstance(typed, TypedLockBox) else None
 
@@ -101,7 +108,9 @@ def with_regions(
     places = {id(box): number for number, box in enumerate(diagram.boxes)}
     region_of = {number: at for at, region in enumerate(regions) for number in region}
     merged = [_region([boxes[n] for n in region], places, streams) for region in regions]
-    return tuple(_ordered([c for n, c in enumerate(boxes) if n not in region_of] + merged))
+    found, left = _ordered([c for n, c in enumerate(boxes) if n not in region_of] + merged)
+    problems += [_led_back(c) for c in left if isinstance(c.typed, TypedRegion)][:1]
+    return found
 
 
 def _groups(boxes: Sequence[CheckedBox]) -> list[set[int]]:
@@ -143,7 +152,7 @@ def _region(members: list[CheckedBox], places: Mapping[int, int], streams: Mappi
     read = tuple(dict.fromkeys(s for c in members for s in c.box.inputs if s not in made))
     what = ", ".join(dict.fromkeys(what for c in members if (what := shared(c.typed)) is not None))
     first = members[0].box
-    tables = {c.typed.table.name: c.typed.table for c in members if isinstance(c.typed, TypedTableBox)}
+    tables = {c.typed.table.name: c.typed.table for c in members if isinstance(c.typed, TypedTableBox | TypedChanges)}
     typed = TypedRegion(
         outputs=tuple(streams[stream] for stream in made),
         box_class=BoxClass.FOLD,
@@ -169,22 +178,49 @@ def _region(members: list[CheckedBox], places: Mapping[int, int], streams: Mappi
     )
 
 
-def _ordered(boxes: list[CheckedBox]) -> Iterator[CheckedBox]:
-    """Each behind those that it reads from. Regions have all that lies between their boxes: there are no loops."""
+def _ordered(boxes: list[CheckedBox]) -> tuple[tuple[CheckedBox, ...], list[CheckedBox]]:
+    """Each behind those that it reads from; and those that read from one another in a loop, which only changes of tables can make."""
     made = {stream for c in boxes for stream in c.box.outputs}
-    waiting = boxes
-    while waiting:
-        ready = [c for c in waiting if not made.intersection(c.box.inputs)]
-        assert ready, "regions have made a loop"
-        yield from ready
+    found, waiting = list[CheckedBox](), boxes
+    while ready := [c for c in waiting if not made.intersection(c.box.inputs)]:
+        found += ready
         made.difference_update(stream for c in ready for stream in c.box.outputs)
-        waiting = [c for c in waiting if c not in ready]
+        waiting = [c for c in waiting if all(c is not one for one in ready)]
+    return tuple(found), waiting
+
+
+def _led_back(region: CheckedBox) -> Problem:
+    what = getattr(region.box.spec, "type_name", region.box.name)
+    return Problem(
+        f"changes of a table lead back to it: {what}",
+        region.box.place,
+        allowed="changes that go to outputs, and to boxes from which no way leads back to the table",
+        next_step="take what the box before the table gives, and not the changes of the table",
+    )
 
 
 def _problems(diagram: Diagram, boxes: Sequence[CheckedBox], region: Sequence[int]) -> Iterator[Problem]:
     members = [boxes[n] for n in region]
     what = ", ".join(dict.fromkeys(s for c in members if (s := shared(c.typed)) is not None))
     yield from _in_one_query(diagram, members, what)
+    given_out = {c.box.outputs[0] for c in members if isinstance(c.typed, TypedChanges)}
+    for member in members:
+        if given_out.intersection(member.box.inputs):
+            yield Problem(
+                f"changes of {what} lead back to it, by way of box {member.box.name!r}",
+                member.box.place,
+                allowed="changes that go to outputs, and to boxes from which no way leads back to the table",
+                next_step="take what the box before the table gives, and not the changes of the table",
+            )
+    written = {c.typed.table.name for c in members if isinstance(c.typed, TypedTableBox) and c.typed.writes}
+    for member in members:
+        if isinstance(member.typed, TypedChanges) and member.typed.table.name not in written:
+            yield Problem(
+                f"box {member.box.name!r} gives the changes of table {member.typed.table.name!r}, which no box writes",
+                member.box.place,
+                allowed="changes of tables that a box inserts into, updates or deletes from",
+                next_step="leave it out, or add an insert",
+            )
     for member in members:
         if shared(member.typed) is None:
             yield from _between(member, what)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, overload
 
 from auroral.model import arguments as given
 from auroral.model.boxes.base import BoxSpec
+from auroral.model.boxes.changes import TableChanges
 from auroral.model.boxes.locks import Lock, Unlock
 from auroral.model.boxes.tables import Delete, Exists, Insert, Select, Update
 from auroral.model.errors import Place
@@ -17,6 +18,8 @@ from auroral.model.tables import Table
 if TYPE_CHECKING:
     from auroral.model.builder import DiagramBuilder
     from auroral.model.steps import Stream
+
+Columns = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +33,32 @@ class TableHandle:
     def name(self) -> str:
         return self.table.name
 
+    @given.whole_call
+    def changes(self, name: str) -> Stream:
+        """A row for each row that is put into the table or taken out: `number`, `change` ("put" or "delete"), and the row.
+
+        Rows that the table has in the beginning come first. At one stime, `number` has the order of changes.
+        """
+        return self.builder.add(name, TableChanges(self.table.name), (), (name,), _place(name), (self.table.name,))[0]
+
 
 @dataclass(frozen=True, slots=True)
 class TableSteps(MovingSteps):
     """In expressions, `input.x` is a field of the row that came in, and `accounts.x` one of the table `accounts`."""
 
+    @overload
+    def insert(
+        self, name: str, table: TableHandle, values: Columns | None = None, *, pass_input: Literal[False] = False
+    ) -> None: ...
+
+    @overload
+    def insert(
+        self, name: str, table: TableHandle, values: Columns | None = None, *, pass_input: Literal[True]
+    ) -> Stream: ...
+
     @given.whole_call
     def insert(
-        self, name: str, table: TableHandle, values: Mapping[str, str] | None = None, *, pass_input: bool = False
+        self, name: str, table: TableHandle, values: Columns | None = None, *, pass_input: bool = False
     ) -> Stream | None:
         """Puts a row with these values into the table, in the place of one with the same key.
 
@@ -50,12 +71,40 @@ class TableSteps(MovingSteps):
         sql = f"insert into {own.name} ({fields}) values ({', '.join(chosen.values())})"
         return self._table_step(name, Insert(sql, pass_input), own, [name] * pass_input, place)
 
+    @overload
+    def select(
+        self,
+        name: str,
+        table: TableHandle,
+        columns: Columns | None = None,
+        *,
+        where: str | None = None,
+        order_by: Iterable[str] = (),
+        limit: int | None = None,
+        otherwise: Literal[False] = False,
+        sizes: Literal[False] = False,
+    ) -> Stream: ...
+
+    @overload
+    def select(
+        self,
+        name: str,
+        table: TableHandle,
+        columns: Columns | None = None,
+        *,
+        where: str | None = None,
+        order_by: Iterable[str] = (),
+        limit: int | None = None,
+        otherwise: bool = False,
+        sizes: bool = False,
+    ) -> tuple[Stream, ...]: ...
+
     @given.whole_call
     def select(
         self,
         name: str,
         table: TableHandle,
-        columns: Mapping[str, str] | None = None,
+        columns: Columns | None = None,
         *,
         where: str | None = None,
         order_by: Iterable[str] = (),
@@ -78,15 +127,28 @@ class TableSteps(MovingSteps):
         made = self.builder.add(name, Select(sql, otherwise, sizes), (self,), outputs, place, (own.name,))
         return made if len(made) > 1 else made[0]
 
+    @overload
+    def update(
+        self, name: str, table: TableHandle, values: Columns, *, where: str | None = None, columns: Columns
+    ) -> Stream: ...
+
+    @overload
+    def update(
+        self, name: str, table: TableHandle, values: Columns, *, where: str | None = None, pass_input: Literal[True]
+    ) -> Stream: ...
+
+    @overload
+    def update(self, name: str, table: TableHandle, values: Columns, *, where: str | None = None) -> None: ...
+
     @given.whole_call
     def update(
         self,
         name: str,
         table: TableHandle,
-        values: Mapping[str, str],
+        values: Columns,
         *,
         where: str | None = None,
-        columns: Mapping[str, str] | None = None,
+        columns: Columns | None = None,
         pass_input: bool = False,
     ) -> Stream | None:
         """Sets fields of all rows of the table for which `where` holds.
@@ -100,6 +162,28 @@ class TableSteps(MovingSteps):
         results = () if columns is None else tuple(_values(columns, place).items())
         spec = Update(f"update {own.name} set {sets}{_where(where, place)}", pass_input, results)
         return self._table_step(name, spec, own, [name] * (pass_input or bool(results)), place)
+
+    @overload
+    def delete(self, name: str, table: TableHandle, *, where: str | None = None) -> None: ...
+
+    @overload
+    def delete(self, name: str, table: TableHandle, *, where: str | None = None, deleted: Literal[True]) -> Stream: ...
+
+    @overload
+    def delete(
+        self, name: str, table: TableHandle, *, where: str | None = None, pass_input: Literal[True]
+    ) -> Stream: ...
+
+    @overload
+    def delete(
+        self,
+        name: str,
+        table: TableHandle,
+        *,
+        where: str | None = None,
+        deleted: Literal[True],
+        pass_input: Literal[True],
+    ) -> tuple[Stream, ...]: ...
 
     @given.whole_call
     def delete(
@@ -119,10 +203,18 @@ class TableSteps(MovingSteps):
         made = self.builder.add(name, spec, (self,), outputs, place, (own.name,))
         return made if len(made) > 1 else made[0] if made else None
 
+    @overload
+    def exists(self, name: str, table: TableHandle, *, where: str, otherwise: Literal[False] = False) -> Stream: ...
+
+    @overload
+    def exists(
+        self, name: str, table: TableHandle, *, where: str, otherwise: Literal[True]
+    ) -> tuple[Stream, Stream]: ...
+
     @given.whole_call
     def exists(
         self, name: str, table: TableHandle, *, where: str, otherwise: bool = False
-    ) -> Stream | tuple[Stream, ...]:
+    ) -> Stream | tuple[Stream, Stream]:
         """The rows for which the table has a row; with `otherwise`, those for which it has none as well."""
         place = _place(name)
         own = _table(self.builder, table, place)
@@ -130,7 +222,7 @@ class TableSteps(MovingSteps):
         made = self.builder.add(
             name, spec, (self,), [name, *([f"{name}.else"] if otherwise else [])], place, (own.name,)
         )
-        return made if otherwise else made[0]
+        return (made[0], made[1]) if otherwise else made[0]
 
     @given.whole_call
     def lock(self, name: str, lockset: str, by: Iterable[str]) -> Stream:

@@ -13,7 +13,7 @@ from auroral.model.schema import Schema
 class Contents:
     """The rows that a table has before the first bucket, in the types of its schema, and where they came from."""
 
-    rows: tuple[tuple[Value, ...], ...]
+    rows: tuple[tuple[Value, ...], ...] = field(repr=False)
     origin: str = ""
 
 
@@ -33,6 +33,11 @@ class Table:
     parameters: tuple[tuple[str, str], ...] = ()
     place: Place = field(default=Place(), compare=False)
     contents: Contents | None = None
+
+    @property
+    def changes_stream(self) -> str | None:
+        """The stream that a parameter names for the changes, as it is written."""
+        return dict(self.parameters).get("changes", "").strip() or None
 
     @property
     def contents_file(self) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 
+from auroral.model.boxes.changes import DELETE, PUT, TypedChanges
 from auroral.model.boxes.locks import TypedLockBox
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
 from auroral.model.boxes.tables import TypedTableBox
@@ -31,12 +32,20 @@ class RegionMachine(Stateless):
         self.held: set[Key] = set()
         self.waiting: dict[Key, deque[tuple[int, Row]]] = {}
         self.released: deque[tuple[int, Row]] = deque()
-        self.stime, self.given = -1, 0
+        self.stime, self.given, self.changed = -1, 0, 0
+        self.begun = False
         self.machines = [self._machine(number, member) for number, member in enumerate(box.members)]
 
     def on_row(self, port: int, row: Row) -> None:
         if row.stime != self.stime:
-            self.stime, self.given = row.stime, 0
+            self.stime, self.given, self.changed = row.stime, 0, 0
+        if not self.begun:
+            self.begun = True
+            for table in self.region.tables:
+                if not any(True for _ in self.region.changes(table.name)):
+                    continue
+                for _, values in sorted(self.tables[table.name].items(), key=lambda one: one[0]):
+                    self.tell(table.name, PUT, values)
         self._reach(self.region.entries[port][0], row)
         while self.released:
             lock, waited = self.released.popleft()
@@ -55,6 +64,12 @@ class RegionMachine(Stateless):
         self.given += 1
         return (self.given,)
 
+    def tell(self, table: str, change: str, values: Values) -> None:
+        """To those that give the changes of a table out."""
+        self.changed += 1
+        for member in self.region.changes(table):
+            self.pass_on(member, 0, Row(self.stime, (self.changed, change, *values), self.numbered()))
+
     def _machine(self, number: int, member: CheckedBox) -> Machine:
         def emit(port: int, row: Row) -> None:
             self.pass_on(number, port, row)
@@ -64,6 +79,8 @@ class RegionMachine(Stateless):
         match member.typed:
             case TypedTableBox() as box:
                 return _TableMachine(box, inputs[0].schema.names, self, emit)
+            case TypedChanges():
+                return IdentityMachine(TypedIdentity(outputs=(), data_ports=()), onward)  # no row comes to it
             case TypedLockBox() as box:
                 return _LockMachine(number, box, inputs[0].schema.names, self, emit)
             case TypedFilter() as box:
@@ -110,21 +127,26 @@ class _TableMachine(Stateless):
     def on_row(self, port: int, row: Row) -> None:
         names = _named(INPUT, {"stime": row.stime, **dict(zip(self.fields, row.values, strict=True))})
         results: list[tuple[int | None, Values]] = []
+        changes: list[tuple[str, Values]] = []
         found = 0
         match self.box.statement:
             case TypedInsert() as insert:
                 values = tuple(evaluate(value, names) for value in insert.values)
                 self.rows[_key(insert.table, values)] = values
+                changes.append((PUT, values))
             case TypedSelect() as select:
                 chosen = self._chosen(select, names)
                 found = len(chosen)
                 results = [(self.box.row_port, _values(select.columns, one)) for one in chosen]
             case TypedUpdate() as update:
-                results = self._update(update, names)
+                results = self._update(update, names, changes)
             case TypedDelete() as delete:
                 for key, values in self._matching(delete.matching, names):
                     del self.rows[key]
+                    changes.append((DELETE, values))
                     results.append((self.box.row_port, values))
+        for change, values in changes:
+            self.region.tell(self.box.table.name, change, values)
         for output, values in results:
             self._give(output, row, values)
         looked_up = isinstance(self.box.statement, TypedSelect)
@@ -146,7 +168,9 @@ class _TableMachine(Stateless):
             found.sort(key=lambda one: equality_key((evaluate(value, one),)), reverse=descending)
         return found[: select.limit]
 
-    def _update(self, update: TypedUpdate, names: Names) -> list[tuple[int | None, Values]]:
+    def _update(
+        self, update: TypedUpdate, names: Names, changes: list[tuple[str, Values]]
+    ) -> list[tuple[int | None, Values]]:
         table, results, changed = update.matching.table, list[tuple[int | None, Values]](), dict[Key, Values]()
         set_to = dict(update.values)
         for key, old in self._matching(update.matching, names):
@@ -156,6 +180,7 @@ class _TableMachine(Stateless):
                 for name, value in zip(table.schema.names, old, strict=True)
             )
             changed[key] = new
+            changes.append((PUT, new))
             seen = {**names, **self._as_named(OLD, old), **self._as_named(NEW, new)}
             if self.box.row_port is not None:
                 results.append((self.box.row_port, _values(self.box.columns, seen)))

@@ -99,3 +99,10 @@ def test_a_table_in_two_queries() -> None:
 def test_two_tables_of_one_name() -> None:
     found = problems('<query name="q">' + TABLE + TABLE + "</query>")
     assert [p.what for p in found] == ["table name 'seen' is used twice"]
+
+
+def test_changes_of_a_table_are_a_stream() -> None:
+    table = TABLE.replace('value="1"/>', 'value="1"/><parameter name="changes" value="Log"/>')
+    put = table_box("insert", {"sql": "insert into seen values (input.t, input.k, input.v)"}, [], "put")
+    loaded = load('<query name="q">' + table + put + "</query>", '<output stream="log"/>')
+    assert check(loaded.diagram).streams["log"].schema.names == ("number", "change", "t", "k", "v")

@@ -8,6 +8,7 @@ from dataclasses import fields
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxFacts, BoxSpec
+from auroral.model.boxes.changes import TableChanges
 from auroral.model.boxes.combine import Combine
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join
@@ -46,6 +47,7 @@ RUNNING: tuple[type[BoxSpec], ...] = (
     Update,
     Delete,
     Exists,
+    TableChanges,
     Lock,
     Unlock,
 )

@@ -6,13 +6,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from auroral.model.errors import DiagramError, Problem
 from auroral.model.expression.builtins import BUILTINS
 from auroral.model.packages import Kind as Offered
 from auroral.model.packages import loaded, offered
 from auroral.model.types import FieldType, UnknownType, allowed_types, parse_type
+
+if TYPE_CHECKING:
+    from auroral.model.aggregates import UserAggregate
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,9 +48,13 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Functions(Mapping[str, Function]):
-    """An immutable set of user functions, by lower-case name."""
+    """An immutable set of user functions, by lower-case name.
+
+    `aggregates` are those that go with them, by lower-case name too, before what is registered in this process.
+    """
 
     by_name: Mapping[str, Function] = field(default_factory=lambda: MappingProxyType({}))
+    aggregates: Mapping[str, UserAggregate] = field(default_factory=lambda: MappingProxyType({}))
 
     def __getitem__(self, name: str) -> Function:
         return self.by_name[name]
@@ -60,7 +67,7 @@ class Functions(Mapping[str, Function]):
 
     def plus(self, added: Function) -> Functions:
         """These functions and one more, which replaces an earlier one of its name."""
-        return Functions(MappingProxyType({**self.by_name, added.name: added}))
+        return Functions(MappingProxyType({**self.by_name, added.name: added}), self.aggregates)
 
 
 _default = Functions()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import cast
 
 from lark import Lark, Token, UnexpectedInput
@@ -25,6 +25,7 @@ FORMS = (
 )
 
 
+@lru_cache(maxsize=1024)
 def parse_sql(text: str) -> Statement:
     """Read one statement. Raises an ExpressionError that points at what is wrong."""
     check_text(text)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from auroral.model.boxes.base import BoxSpec
+from auroral.model.boxes.changes import TableChanges
 from auroral.model.boxes.later import Later
 from auroral.model.boxes.user import packaged_box
 from auroral.model.diagram import Box, ConnectionPointView, Query, QueueOptions
@@ -13,13 +15,15 @@ from auroral.model.packages import Kind, names_offered
 from auroral.model.tables import Table
 from auroral.model.xml.boxes import ARRAY_BOXES, SHAPES, is_array_box, spec_of
 from auroral.model.xml.notes import Notes
-from auroral.model.xml.parameters import Parameters
+from auroral.model.xml.parameters import Parameters, Shape
 from auroral.model.xml.queues import queue_options
 from auroral.model.xml.read import Element
 from auroral.model.xml.schemas import Schemas
 from auroral.model.xml.user_boxes import shape_of, user_box
 
 UNREADABLE = Later("unreadable")
+CHANGES = "auroral:changes"
+"""The box type of a table's changes, in files that do not say them by a parameter of the table."""
 
 
 @dataclass(slots=True)
@@ -95,8 +99,8 @@ class Queries:
                 queue = queue_options(element, outer, self.notes)
                 name = self.notes.name(element, fold=False) or f"query in line {element.line}"
                 boxes = tuple(self._box(child, queue) for child in element.all("box"))
-                tables = [self._table(child) for child in element.all("table")]
-                return Query(name, boxes, tuple(t for t in tables if t is not None), _node(element), queue)
+                tables = tuple(t for child in element.all("table") if (t := self._table(child)) is not None)
+                return Query(name, (*boxes, *self._changes(tables)), tables, _node(element), queue)
             case "box":
                 box = self._box(element, outer)
                 return Query(box.name, (box,), (), box.node, box.queue)
@@ -115,11 +119,13 @@ class Queries:
         outputs = [self.notes.name(port, "stream") for port in element.all("out")]
         for change in self.changes.inputs.get(name or "", ()):
             self._reconnect(change, inputs)
+        access = tuple(table for a in element.all("access") if (table := self._accessed(a)) is not None)
+        if self.notes.word(element, "type") == CHANGES:
+            return self._changes_box(element, name, tuple(outputs), queue, access)
         if not ports:
             self.notes.error(element, "the box reads no stream", "at least one <in>", 'add <in stream="..."/>')
         port_queues = tuple(queue_options(port, queue, self.notes) for port in ports)
         port_views = tuple(self._view(port, stream) for port, stream in zip(ports, inputs, strict=True))
-        access = tuple(table for a in element.all("access") if (table := self._accessed(a)) is not None)
         spec = self._spec(element, name, len(ports))
         streams_read = all(stream is not None for stream in (*inputs, *outputs))
         return Box(
@@ -134,6 +140,36 @@ class Queries:
             access,
             self.notes.place(element),
         )
+
+    def _changes_box(
+        self,
+        element: Element,
+        name: str | None,
+        outputs: tuple[str | None, ...],
+        queue: QueueOptions,
+        access: tuple[str, ...],
+    ) -> Box:
+        """The changes of a table, where they are a box of their own: it reads no stream."""
+        if any(element.all("in")) or len(access) != 1:
+            wants = "no <in>, and one <access>: the table whose changes it gives out"
+            self.notes.error(element, f"{CHANGES} has other streams or tables than it takes", wants, "mend them")
+        Parameters(element, Shape(), self.notes)
+        return Box(
+            name or f"box in line {element.line}",
+            TableChanges(access[0]) if access else UNREADABLE,
+            (),
+            tuple(stream for stream in outputs if stream is not None),
+            _node(element),
+            queue,
+            access=access,
+            place=self.notes.place(element),
+        )
+
+    def _changes(self, tables: tuple[Table, ...]) -> Iterator[Box]:
+        """The box that gives out the changes of a table: its parameter `changes` names the stream."""
+        for table in tables:
+            if table.changes_stream is not None:
+                yield changes_box(table, self.notes.folded(table.changes_stream))
 
     def _reconnect(self, change: Element, inputs: list[str | None]) -> None:
         stream = self.notes.name(change, "stream")
@@ -226,6 +262,12 @@ class Queries:
             written_parameters(given, self.notes),
             self.notes.place(element),
         )
+
+
+def changes_box(table: Table, stream: str) -> Box:
+    return Box(
+        f"{table.name}.changes", TableChanges(table.name), (), (stream,), access=(table.name,), place=table.place
+    )
 
 
 def _keys(table: Element, notes: Notes) -> list[tuple[str | None, Element]]:

@@ -66,7 +66,7 @@ def extensions(root: Element) -> Iterator[Problem]:
         yield from _ours(part, words(part))
         if part.tag == "box" and part.attributes["type"] not in SHAPES:
             yield Problem(
-                f"box type {part.attributes['type']!r} is of a package for Auroral",
+                f"box type {part.attributes['type']!r} is one of Auroral's, or of a package for it",
                 Place(element=part.label),
                 allowed="Borealis' own box types",
                 next_step="write the file without --strict",

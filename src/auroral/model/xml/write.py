@@ -15,6 +15,7 @@ from auroral.model.naming import placed
 from auroral.model.tables import Table
 from auroral.model.xml.extensions import CASE, EXACT, NAMESPACE, PREFIX
 from auroral.model.xml.folding import unfolded
+from auroral.model.xml.queries import changes_box
 from auroral.model.xml.read import Element
 from auroral.model.xml.same import difference, writable_form
 from auroral.model.xml.strict import cased, extensions, without_free, words
@@ -89,8 +90,16 @@ class _Writing:
             "query",
             {"name": query.name, "node": query.node, **_queue(query.queue, self.diagram.queue)},
             *(self._table(table) for table in query.tables),
-            *(self._box(box, query.queue) for box in query.boxes),
+            *(self._box(box, query.queue) for box in query.boxes if not self._said_by_table(box, query.tables)),
         )
+
+    def _said_by_table(self, box: Box, tables: Iterable[Table]) -> bool:
+        """Whether the box is there because a table's parameter `changes` asks for it."""
+        for table in tables:
+            stream = table.changes_stream
+            if stream is not None and box == changes_box(table, stream if self.exact else stream.lower()):
+                return True
+        return False
 
     def _box(self, box: Box, outer: QueueOptions) -> Element:
         place = placed(box.place, f"box {box.name!r}")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxSpec
+from auroral.model.boxes.changes import TableChanges
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import ALL, Join, JoinBuffer, JoinKind
 from auroral.model.boxes.later import Later
@@ -25,6 +26,7 @@ from auroral.model.windows import (
     TupleWindow,
     Window,
 )
+from auroral.model.xml.queries import CHANGES
 from auroral.model.xml.stime_windows import EVENT_TIME, KIND, LANDMARK, RUNS, STIME
 from auroral.model.xml.windowed import ALL_ROWS, BY_VALUES, LOOKS, NAMED, SIDES, is_static, names_its_field
 from auroral.model.xml.write_parameters import (
@@ -43,6 +45,8 @@ from auroral.model.xml.write_rowwise import rowwise_parameters
 
 def written_box(spec: BoxSpec) -> tuple[str, tuple[Parameter, ...]]:
     """Its type and parameters. Raises Unwritable."""
+    if isinstance(spec, TableChanges):
+        return CHANGES, ()
     return getattr(spec, "type_name", spec.type), tuple(_parameters(spec))
 
 
