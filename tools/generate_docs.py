@@ -63,6 +63,18 @@ def forms() -> str:
     return forms_table()
 
 
+def coverage(part: str) -> Callable[[], str]:
+    """A table of the page on what of Borealis' files has an effect."""
+
+    def table() -> str:
+        from auroral.model.xml import coverage
+
+        made: str = getattr(coverage, part)()
+        return made
+
+    return table
+
+
 def experiments() -> str:
     """How many of the published statements hold in the stored report, and those that do not."""
     stored = json.loads((ROOT / "bench/results/experiments/report.json").read_text(encoding="utf-8"))
@@ -105,6 +117,10 @@ def two_feeds() -> str:
 GENERATORS: Mapping[str, Callable[[], str]] = {
     "boxes": boxes,
     "commands": commands,
+    "coverage-boxes": coverage("box_types"),
+    "coverage-deployments": coverage("deployment_elements"),
+    "coverage-elements": coverage("elements"),
+    "coverage-parameters": coverage("parameters"),
     "experiments": experiments,
     "faults": faults,
     "forms": forms,

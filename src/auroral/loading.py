@@ -51,7 +51,11 @@ def load(
     choices = [stime_choice(stream, said) for stream, said in (stime or {}).items()]
     loaded = read_with_stimes(text, file, choices, name)
     streams = [given.stream for given in loaded.diagram.inputs]
-    wrong = [unknown_name("input stream", c.stream, streams) for c in choices if c.stream.lower() not in streams]
+    wrong = [
+        unknown_name("input stream", c.stream, streams)
+        for c in choices
+        if c.stream not in streams and c.stream.lower() not in streams
+    ]
     if wrong:
         raise StimeError(wrong)
     for odd in loaded.warnings:
@@ -99,8 +103,8 @@ def with_contents(diagram: Diagram, folder: Path) -> Diagram:
 
 
 def _with_contents(table: Table, folder: Path) -> Table:
-    file = dict(table.parameters).get("contents", "").strip()
-    if not file or table.contents is not None:
+    file = table.contents_file
+    if file is None or table.contents is not None:
         return table
     # Names in Borealis files have no case.
     rows = _file_rows(folder / file, table.schema, table.place, any_case=True)

@@ -125,13 +125,12 @@ def test_stime(auroral: Call) -> None:
 def test_what_does_not_run_yet_is_said(auroral: Call, tmp_path: Path) -> None:
     (tmp_path / "later.xml").write_text(
         '<borealis><schema name="s"><field name="t" type="int"/></schema><input stream="a" schema="s"/>'
-        '<output stream="b" schema="s"/><query name="q"><box name="w" type="lock"><in stream="a"/>'
-        '<out stream="b"/><parameter name="lockset" value="x"/>'
-        '<parameter name="key" value="t"/></box></query></borealis>'
+        '<output stream="b" schema="s"/><query name="q"><box name="w" type="revisionfilter"><in stream="a"/>'
+        '<out stream="b"/><parameter name="expression.0" value="t &gt; 1"/></box></query></borealis>'
     )
     ended = auroral("check", "later.xml")
     assert ended.code == 0
-    assert "does not run yet" in ended.out and "lock" in ended.out
+    assert "does not run yet" in ended.out and "revisionfilter" in ended.out
     assert auroral("explain", "later.xml").code == 0
 
 

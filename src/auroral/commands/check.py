@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass, field
 from typing import Any
 
-from auroral.commands.describing import box_rows, describe, input_rows, silence_note, streams_json
+from auroral.commands.describing import box_rows, describe, from_packages, input_rows, silence_note, streams_json
 from auroral.commands.diagrams import Source, must_be_used, read_source
 from auroral.commands.options import add_functions, add_json, add_master, add_stime
 from auroral.commands.programs import register_functions
@@ -70,6 +70,7 @@ class Verdict:
                 "bucket_us": self.checked.diagram.bucket,
                 "boxes": [box.to_json() for box in describe(self.checked)],
                 "streams": streams_json(self.checked),
+                "functions_of_packages": from_packages(self.checked),
                 "notes": [note] if (note := silence_note(self.checked.diagram)) else [],
             }
         if self.tried:
@@ -214,6 +215,8 @@ def _say(verdict: Verdict) -> None:
     if note := silence_note(checked.diagram):
         say(f"  note: {note}")
     say(columns(box_rows(describe(checked))))
+    if found := from_packages(checked):
+        say(f"  functions of packages: {', '.join(found)}")
     if verdict.tried:
         say_problems("not deterministic", verdict.differences)
         if not verdict.differences:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from auroral.model.boxes.aggregate import TypedAggregateBox
 from auroral.model.boxes.apply import TypedApply
 from auroral.model.boxes.base import BoxClass
 from auroral.model.boxes.later import TypedLater
+from auroral.model.boxes.user import UserBox
 from auroral.model.checking import Checked, CheckedBox
 from auroral.model.diagram import Diagram, Input
 from auroral.model.duration import spell
-from auroral.model.expression import impure_functions
+from auroral.model.expression import impure_functions, user_functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,12 @@ class Described:
     result_stime: str
     on_error: str
     runs: bool
+    comes_from: str | None = None
+    """The package, or the module, of a user's box."""
+
+    @property
+    def type_text(self) -> str:
+        return self.type if self.comes_from is None else f"{self.type} of {self.comes_from}"
 
     @property
     def ports(self) -> str:
@@ -55,6 +63,7 @@ class Described:
         return {
             "name": self.name,
             "type": self.type,
+            "from": self.comes_from,
             "query": self.query,
             "class": self.box_class,
             "horizon_buckets": self.horizon,
@@ -100,7 +109,20 @@ def _box(checked: CheckedBox, query: str, bucket: int) -> Described:
         facts.result_stime,
         str(typed.on_error),
         not later,
+        (box.spec.package or type(box.spec.box).__module__) if isinstance(box.spec, UserBox) else None,
     )
+
+
+def from_packages(checked: Checked) -> list[str]:
+    """Functions and aggregates that installed packages offer, as `name of package`."""
+    found: dict[str, str] = {}
+    for one in checked.boxes:
+        for expression in one.typed.expressions():
+            found |= {f.name: f.package for f in user_functions(expression) if f.package is not None}
+        if isinstance(one.typed, TypedAggregateBox):
+            users = (f.user for f in one.typed.functions if f.user is not None)
+            found |= {user.name: user.package for user in users if user.package is not None}
+    return [f"{name} of {package}" for name, package in sorted(found.items())]
 
 
 def box_rows(boxes: list[Described]) -> list[list[str]]:
@@ -109,7 +131,7 @@ def box_rows(boxes: list[Described]) -> list[list[str]]:
     rows = [
         [
             b.name,
-            b.type,
+            b.type_text,
             b.box_class,
             b.horizon_text if b.runs else "-",
             b.deterministic,

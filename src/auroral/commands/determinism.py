@@ -21,7 +21,7 @@ from auroral.commands.randomrows import random_rows
 from auroral.engine.arrowrows import as_declared, between, canonical
 from auroral.engine.edgelog import STABLE, Segment, parquet_segment
 from auroral.engine.evaluate import Engine, Limits
-from auroral.model.boxes.apply import Apply
+from auroral.model.boxes.apply import TypedApply
 from auroral.model.checking import Checked, CheckedBox, check
 from auroral.model.diagram import Diagram, Input, Output, Query
 from auroral.model.errors import AuroralError, Problem
@@ -67,7 +67,7 @@ def try_out(session: SparkSession, checked: Checked, seed: int) -> tuple[int, li
 def _apply_boxes(checked: Checked) -> Iterator[Checked]:
     """A diagram for each apply box, with its input streams as inputs."""
     for one in checked.boxes:
-        if isinstance(one.box.spec, Apply):
+        if isinstance(one.typed, TypedApply):
             inputs = tuple(
                 Input(s, checked.streams[s].schema, place=one.box.place) for s in dict.fromkeys(one.box.inputs)
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from auroral.commands.describing import Described, describe, input_rows, stream_rows, streams_json
+from auroral.commands.describing import Described, describe, from_packages, input_rows, stream_rows, streams_json
 from auroral.commands.diagrams import must_be_used, read_source
 from auroral.commands.options import add_diagram, add_functions, add_json, add_stime
 from auroral.commands.programs import register_functions
@@ -100,6 +100,8 @@ def _say(checked: Checked, page: Page | None) -> None:
     boxes = describe(checked)
     _part("Inputs", columns(input_rows(diagram)))
     _part("Boxes", columns(_box_rows(boxes)))
+    if found := from_packages(checked):
+        _part("Functions of packages", "\n".join(f"  {one}" for one in found))
     _part("Ports", columns([["box", "ports"], *([b.name, b.ports] for b in boxes)]))
     _part("Streams", columns(stream_rows(checked)))
     if page is None:
@@ -118,7 +120,8 @@ def _part(title: str, text: str) -> None:
 def _box_rows(boxes: list[Described]) -> list[list[str]]:
     head = ["box", "type", "class", "horizon", "order key", "stime of a result", "repeatable"]
     rows = [
-        [b.name, b.type, b.box_class, b.horizon_text, b.order_key, b.result_stime, b.said(b.repeatable)] for b in boxes
+        [b.name, b.type_text, b.box_class, b.horizon_text, b.order_key, b.result_stime, b.said(b.repeatable)]
+        for b in boxes
     ]
     return [head, *rows]
 
@@ -132,6 +135,7 @@ def _json(checked: Checked, page: Page | None) -> dict[str, Any]:
         "mermaid": checked.diagram.to_mermaid(),
         "boxes": [box.to_json() for box in describe(checked)],
         "streams": streams_json(checked),
+        "functions_of_packages": from_packages(checked),
         "warnings": problems_json(checked.warnings),
         "blockers": problems_json(checked.blockers),
         "kept": None,

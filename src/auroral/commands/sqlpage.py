@@ -11,6 +11,7 @@ from auroral.engine.foldbox import FoldBox
 from auroral.engine.relations import Edge, SliceEdge, StateEdge
 from auroral.engine.sqltext import Column, needed, quoted, readable, relation, with_ctes
 from auroral.model.boxes.apply import Apply
+from auroral.model.boxes.user import UserBox
 from auroral.model.checking import Checked
 from auroral.model.duration import spell
 from auroral.model.summary import summary
@@ -137,7 +138,7 @@ def _comment(checked: Checked, step: Step) -> str:
         text += f"\n--   {gives}: not SQL but a fold in Python, over {quoted(step.fold.fetched)}, which is fetched"
     if step.python is not None:
         reads = " and ".join(quoted(stream) for stream in found.inputs)
-        how = "the function itself" if isinstance(found.spec, Apply) else "a scan in Python"
+        how = "the function itself" if isinstance(found.spec, Apply | UserBox) else "a scan in Python"
         text += f"\n--   {gives} {'are' if len(streams) > 1 else 'is'} not SQL but {how}, over {reads}"
     return text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -13,6 +13,8 @@ from auroral.model.boxes.base import Report, TypedBox
 from auroral.model.errors import DiagramError, Problem, unknown_name
 from auroral.model.expression import Functions, Scope, Typed, parse_aggregate, resolve, user_functions, users_wrote
 from auroral.model.expression.functions import Function
+from auroral.model.packages import Kind as Offered
+from auroral.model.packages import loaded, names_offered, offered
 from auroral.model.types import FieldType, Kind, UnknownType, allowed_types, parse_type
 
 BUILT_IN = ("count", "sum", "avg", "min", "max", "stddev", "firstval", "lastval", "count_distinct")
@@ -35,6 +37,8 @@ class UserAggregate:
     final: Callable[[Any], Any] = field(compare=False)
     returns: FieldType
     combine: Callable[[Any, Any], Any] | None = field(default=None, compare=False)
+    package: str | None = field(default=None, compare=False, repr=False)
+    """The installed package that offers it, where one does."""
 
 
 _registered: dict[str, UserAggregate] = {}
@@ -94,7 +98,12 @@ def typed_aggregate(name: str, text: str, scope: Scope, report: Report) -> Typed
     except DiagramError as error:
         report.take(error, f"aggregate {name!r}")
         return None
-    if user := report.functions.aggregates.get(call.name) or _registered.get(call.name):
+    try:
+        user = report.functions.aggregates.get(call.name) or _user_aggregate(call.name)
+    except DiagramError as error:
+        report.take(error, f"aggregate {name!r}")
+        return None
+    if user is not None:
         return TypedAggregate(name, call.name, args, user.returns, user)
     if call.name not in BUILT_IN and users_wrote(call.name):
         report.missing.append(
@@ -107,7 +116,7 @@ def typed_aggregate(name: str, text: str, scope: Scope, report: Report) -> Typed
         )
         return None
     if call.name not in BUILT_IN:
-        report.problems.append(unknown_name("aggregate function", call.name, (*BUILT_IN, *_registered), report.place))
+        report.problems.append(unknown_name("aggregate function", call.name, _known(), report.place))
         return None
     if len(args) != 1 and not (call.name == "count" and not args):
         report.add(
@@ -125,6 +134,26 @@ def typed_aggregate(name: str, text: str, scope: Scope, report: Report) -> Typed
         )
         return None
     return TypedAggregate(name, call.name, args, result)
+
+
+def _known() -> list[str]:
+    return names_offered(Offered.AGGREGATE, [*BUILT_IN, *_registered])
+
+
+def _user_aggregate(name: str) -> UserAggregate | None:
+    """The one that this program registered, or an installed package offers; a name that two have is an error."""
+    registered = _registered.get(name)
+    taken = "built in" if name in BUILT_IN else "registered by this program" if registered is not None else None
+    return packaged_aggregate(name, taken) or registered
+
+
+def packaged_aggregate(name: str, taken: str | None = None) -> UserAggregate | None:
+    """The aggregate of that name that an installed package offers; `taken` says who has the name already."""
+    offer = offered(Offered.AGGREGATE, name, taken)
+    if offer is None:
+        return None
+    found: UserAggregate = loaded(offer, UserAggregate, "an aggregate made by auroral.extend.aggregate")
+    return replace(found, name=name, package=offer.package)
 
 
 def _result_type(function: str, arg: FieldType | None) -> FieldType | None:
@@ -154,6 +183,20 @@ def aggregate_function(
     combine: Callable[[Any, Any], Any] | None = None,
 ) -> UserAggregate:
     """Make an aggregate of four functions known by its name: see UserAggregate for what each of them does."""
+    made = make_aggregate(name, init=init, incr=incr, final=final, returns=returns, combine=combine)
+    return register_aggregate(made)
+
+
+def make_aggregate(
+    name: str,
+    *,
+    init: Callable[[], Any],
+    incr: Callable[..., Any],
+    final: Callable[[Any], Any],
+    returns: str | FieldType,
+    combine: Callable[[Any, Any], Any] | None = None,
+) -> UserAggregate:
+    """A checked aggregate, which nothing knows yet."""
     problems = []
     if not isinstance(name, str) or not _NAME.match(name):  # type: ignore[redundant-expr]  # users err
         problems.append(
@@ -185,4 +228,4 @@ def aggregate_function(
         )
     if problems:
         raise DiagramError(problems)
-    return register_aggregate(UserAggregate(name, init, incr, final, result, combine))
+    return UserAggregate(name, init, incr, final, result, combine)

@@ -146,6 +146,9 @@ class DiagramBuilder:
     def to_mermaid(self) -> str:
         return self.build().to_mermaid()
 
+    def to_xml(self, *, strict: bool = False) -> str:
+        return self.build().to_xml(strict=strict)
+
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {**self.build()._repr_mimebundle_(include, exclude), "text/plain": repr(self)}
 

@@ -183,6 +183,15 @@ class Diagram:
 
         return mermaid(self)
 
+    def to_xml(self, *, strict: bool = False) -> str:
+        """The diagram as Borealis XML, which is read again as the same diagram; with `strict`, without words of Auroral's own.
+
+        Raises a DiagramError that names what a text cannot hold, as a Python function.
+        """
+        from auroral.model.xml.write import write_diagram
+
+        return write_diagram(self, strict=strict)
+
     def _repr_html_(self) -> str:
         from auroral.model.picture import svg
 

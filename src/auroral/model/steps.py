@@ -12,6 +12,7 @@ from auroral.model.boxes.base import BoxSpec, Source
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join, JoinKind
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
+from auroral.model.boxes.user_class import Box
 from auroral.model.diagram import Output
 from auroral.model.duration import Duration
 from auroral.model.errors import Place
@@ -20,6 +21,7 @@ from auroral.model.on_error import OnError
 from auroral.model.schema import SchemaLike
 from auroral.model.spark_function import SparkFunction, from_spark
 from auroral.model.table_steps import TableSteps
+from auroral.model.user_steps import user_box
 
 WhenFailing = Literal["stop", "reject"]
 
@@ -159,6 +161,15 @@ class Stream(TableSteps):
             )
         spec = Apply(function.function, function.schema, function.past, function.cut_free)
         return self._step(name, spec, place, others)
+
+    @given.whole_call
+    def box(self, name: str, kind: str | Box, /, *others: Stream, **parameters: Any) -> Stream:
+        """A box of a user's: of a type that an installed package offers, with its parameters; or a box of a class of one's own.
+
+        The box reads this stream and the others.
+        """
+        place = _place(name)
+        return self._step(name, user_box(kind, parameters, place), place, others)
 
     @given.whole_call
     def drop(self, name: str, rate: float) -> Stream:

@@ -15,6 +15,7 @@ from auroral.model.boxes.serialize import SUnion
 from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map
 from auroral.model.boxes.tables import TableSpec
+from auroral.model.boxes.user import UserBox
 from auroral.model.boxes.waitfor import WaitFor
 from auroral.model.boxes.xsection import XSection
 from auroral.model.duration import spell
@@ -59,6 +60,8 @@ def summary(spec: BoxSpec) -> str:
         case Apply(function=function, past=past):
             name = getattr(function, "__name__", type(function).__name__)
             return f"{name} over {spell(past)}" if past else name
+        case UserBox():
+            return ", ".join(f"{parameter.field} {parameter.text(value)}" for parameter, value in spec.given())
         case RandomDrop(rate=rate) | WindowDrop(rate=rate):
             return f"{rate:.3g}"
         case Delay(delay_ms=delay):

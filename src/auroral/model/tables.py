@@ -34,6 +34,16 @@ class Table:
     place: Place = field(default=Place(), compare=False)
     contents: Contents | None = None
 
+    @property
+    def changes_stream(self) -> str | None:
+        """The stream that a parameter names for the changes, as it is written."""
+        return dict(self.parameters).get("changes", "").strip() or None
+
+    @property
+    def contents_file(self) -> str | None:
+        """The file that a parameter names for the contents."""
+        return dict(self.parameters).get("contents", "").strip() or None
+
     def __str__(self) -> str:
         indexes = f", index {', '.join(self.indexes)}" if self.indexes else ""
         return f"table {self.name} ({self.schema}), key {', '.join(self.keys)}{indexes}"

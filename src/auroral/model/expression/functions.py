@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from auroral.model.errors import DiagramError, Problem
 from auroral.model.expression.builtins import BUILTINS
+from auroral.model.packages import Kind as Offered
+from auroral.model.packages import loaded, offered
 from auroral.model.types import FieldType, UnknownType, allowed_types, parse_type
 
 if TYPE_CHECKING:
@@ -33,6 +35,12 @@ class Function:
     args: tuple[FieldType, ...]
     returns: FieldType
     call: Callable[..., Any] | None = None
+    package: str | None = field(default=None, compare=False, repr=False)
+    """The installed package that offers it, where one does."""
+
+    def __call__(self, *args: Any) -> Any:
+        assert self.call is not None, f"{self.name} is declared only"
+        return self.call(*args)
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(str(arg) for arg in self.args)}) -> {self.returns}"
@@ -122,6 +130,17 @@ def register_function(name: str, call: Callable[..., Any] | None, args: str, ret
 
 def function(signature: str, *, name: str | None = None) -> Callable[[F], F]:
     """`register_function` as a decorator, `@function("int, int -> double")`; it keeps the Python name."""
+    args, returns = signature_parts(signature)
+
+    def register(call: F) -> F:
+        register_function(name or call.__name__, call, args, returns)
+        return call
+
+    return register
+
+
+def signature_parts(signature: str) -> tuple[str, str]:
+    """The types of the arguments, and that of the result."""
     args, arrow, returns = signature.rpartition("->") if isinstance(signature, str) else ("", "", "")  # type: ignore[redundant-expr]  # users err
     if not arrow:
         raise DiagramError(
@@ -133,12 +152,16 @@ def function(signature: str, *, name: str | None = None) -> Callable[[F], F]:
                 )
             ]
         )
+    return args, returns
 
-    def register(call: F) -> F:
-        register_function(name or call.__name__, call, args, returns)
-        return call
 
-    return register
+def packaged_function(name: str, taken: str | None = None) -> Function | None:
+    """The function of that name that an installed package offers; `taken` says who has the name already."""
+    offer = offered(Offered.FUNCTION, name, taken)
+    if offer is None:
+        return None
+    found: Function = loaded(offer, Function, "a function made by @auroral.extend.function")
+    return replace(found, name=name, package=offer.package)
 
 
 def _split(args: str) -> list[str]:

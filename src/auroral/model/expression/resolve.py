@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from auroral.model.errors import Problem, nearest, unknown_name
+from auroral.model.errors import DiagramError, Problem, nearest, unknown_name
 from auroral.model.expression import operators
 from auroral.model.expression.builtins import BUILTINS, CONVERSIONS, Builtin
-from auroral.model.expression.functions import Function, Functions, default_functions
+from auroral.model.expression.functions import Function, Functions, default_functions, packaged_function
 from auroral.model.expression.implied import NULL, BareNull, Found, beside_singles, converted, padded, pair_types
 from auroral.model.expression.problems import ExpressionError, NotRegistered, point, users_wrote
 from auroral.model.expression.scope import Scope
@@ -23,6 +23,8 @@ from auroral.model.expression.typed import (
     SqlExpression,
     Typed,
 )
+from auroral.model.packages import Kind as Offered
+from auroral.model.packages import names_offered
 from auroral.model.types import (
     BOOL,
     DOUBLE,
@@ -223,10 +225,17 @@ class _Resolver:
 
     def _call(self, node: Call, args: list[Found]) -> Found:
         builtin, user = BUILTINS.get(node.name), self._functions.get(node.name)
+        try:
+            taken = "built in" if builtin is not None else "registered by this program" if user is not None else None
+            offered = packaged_function(node.name, taken)
+        except DiagramError as error:
+            self.problems += [(node.at, problem) for problem in error.problems]
+            return None
+        user = user or offered
         if builtin is None and user is None and users_wrote(node.name):
             self.missing.append((node.at, _not_built_in(node.name)))
         elif builtin is None and user is None:
-            names = sorted([*BUILTINS, *self._functions])
+            names = names_offered(Offered.FUNCTION, [*BUILTINS, *self._functions])
             problem = unknown_name("function", node.name, names)
             if nearest(node.name, names) is None:
                 problem = replace(problem, next_step="register your own with auroral's register_function")

@@ -4,20 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from auroral.model.boxes.base import BoxSpec
+from auroral.model.boxes.base import BoxSpec, Source
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.later import Later
 from auroral.model.boxes.locks import Lock, Unlock
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
 from auroral.model.boxes.tables import Delete, Exists, Insert, Select, Update
+from auroral.model.on_error import OnError
 from auroral.model.tablesql import parse_sql
 from auroral.model.xml import rowwise
 from auroral.model.xml.parameters import Parameters, Shape
-from auroral.model.xml.windowed import ORDER_BYS, SIZE_BYS, aggregate, join, joinstatic
+from auroral.model.xml.stime_windows import KIND, SIZES, STIME, WINDOW_PARAMETERS, stime_sizes
+from auroral.model.xml.windowed import (
+    JOIN_PARAMETERS,
+    LOOKS,
+    ORDER_BYS,
+    ROW_WINDOW_PARAMETERS,
+    SIDES,
+    SIZE_BYS,
+    WITHIN,
+    aggregate,
+    join,
+    joinstatic,
+)
 
-_FILTER = Shape(("expression.N",), ("pass-on-false-port",))
-_MAP = Shape(("expression.N", "output-field-name.N"))
+_ON_ERROR, _SEED, _GROUP_BY = "auroral:on-error", "auroral:seed", "auroral:group-by.N"
+_NO_DROPS = "an aggregate knows by itself which windows a window_drop before it left out"
+_SYSTEM = "the system decides it for each node, by the bound and by what it measures"
+_FILTER = Shape(("expression.N",), ("pass-on-false-port",), ours=(_ON_ERROR,), sql=("expression",))
+_MAP = Shape(("expression.N", "output-field-name.N"), ours=(_ON_ERROR,), sql=("expression",))
 _AGGREGATE = Shape(
     ("window-size", "advance", "window-size-by", "order-by", "aggregate-function.N"),
     (
@@ -31,13 +47,54 @@ _AGGREGATE = Shape(
         ),
         *("independent-window-alignment", "drop-mode", "last-agg"),
     ),
+    idle={
+        "drop-empty-outputs": "a window without rows never has a result",
+        "drop-mode": _NO_DROPS,
+        "last-agg": _NO_DROPS,
+    },
+    ours=(*WINDOW_PARAMETERS, *ROW_WINDOW_PARAMETERS, _GROUP_BY),
+    instead={KIND: ("window-size", "advance", "window-size-by", "order-by")},
 )
 _JOIN_COMMON = ("left-order-on-field", "right-order-on-field", "out-field.N", "out-field-name.N", "timeout")
-_JOIN = Shape(("predicate", "left-order-by", "right-order-by", "left-buffer-size", "right-buffer-size"), _JOIN_COMMON)
-_PASSES = ("pass-input", "pass-deletions", "pass-on-no-results", "pass-result-sizes")
-# Each of them takes all, as in Borealis; what has no meaning for a box changes nothing.
-_SQL = Shape(("sql",), (*_PASSES, "output-expression.N", "output-field-name.N"))
-_LOCK = Shape(("lockset", "key"))
+
+
+def _join_shape(left: str, right: str, *more: str) -> Shape:
+    """Of one of the joins, which differ in what they call the sizes of their buffers."""
+    return Shape(
+        ("predicate", "left-order-by", "right-order-by", left, right),
+        (*_JOIN_COMMON, *more),
+        # An sjoin has words of its own for the sides that look.
+        ours=(*JOIN_PARAMETERS, *(() if "leftjoin" in more else LOOKS)),
+        instead={WITHIN[0]: ("left-order-by", left), WITHIN[1]: ("right-order-by", right)},
+        sql=("predicate", "out-field"),
+    )
+
+
+_UPDATES = ("output-expression.N", "output-field-name.N")
+_NO_PASS = {
+    "pass-input": "the row that came in is on no output of this box",
+    "pass-deletions": "only a delete takes rows out",
+    "pass-on-no-results": "only a select has results to lack",
+    "pass-result-sizes": "only a select has results to count",
+    **dict.fromkeys(_UPDATES, "only an update has results of its own"),
+}
+
+
+def _table_shape(*used: str) -> Shape:
+    """Of a table box. Each takes the parameters of all, as in Borealis; those that are not `used` change nothing."""
+    idle = {name: why for name, why in _NO_PASS.items() if name not in used}
+    return Shape(("sql",), tuple(_NO_PASS), idle=idle, sql=("output-expression",) if _UPDATES[0] in used else ())
+
+
+_LOCK = Shape(("lockset", "key"), ours=("auroral:key.N",), instead={"auroral:key.0": ("key",)})
+_DELAY = Shape(
+    ("delay-ms",),
+    ("churn", "selectivity"),
+    idle={
+        "churn": "the cost of a row is engine time, however it is spent",
+        "selectivity": "a delay passes every row; random_drop drops rows",
+    },
+)
 _ANY = Shape(known=False)
 
 
@@ -51,18 +108,29 @@ SHAPES: dict[str, Shape] = {
     "map": _MAP,
     "union": Shape(),
     "aggregate": _AGGREGATE,
-    "join": _JOIN,
-    "aurorajoin": Shape(("predicate", "left-order-by", "right-order-by", "down-size", "up-size"), _JOIN_COMMON),
-    "sjoin": Shape(_JOIN.required, (*_JOIN_COMMON, "leftjoin", "rightjoin")),
-    "random_drop": Shape(("drop_rate", "max_batch_size")),
+    "join": _join_shape("left-buffer-size", "right-buffer-size"),
+    "aurorajoin": _join_shape("down-size", "up-size"),
+    "sjoin": _join_shape("left-buffer-size", "right-buffer-size", "leftjoin", "rightjoin"),
+    "random_drop": Shape(
+        ("drop_rate", "max_batch_size"),
+        ours=(_SEED,),
+        idle={"max_batch_size": "each row stays or goes by a hash of its own, never in batches"},
+    ),
     "window_drop": Shape(
         ("drop_rate", "max_batch_size", "window-size", "window-slide", "window-size-by", "order-by"),
         ("order-on-field", "group-by"),
+        ours=(KIND, *SIZES, _SEED, _GROUP_BY),
+        instead={KIND: ("window-size", "window-slide", "window-size-by", "order-by")},
+        idle={"order-by": "whole windows of the stime go, whatever the order of rows"},
     ),
-    "sunion": Shape(("interval", "location", "max-delay.N", "stagger"), ("should-reconcile", "benchmark")),
+    "sunion": Shape(
+        ("interval", "location", "max-delay.N", "stagger"),
+        ("should-reconcile", "benchmark"),
+        idle=dict.fromkeys(("location", "stagger", "should-reconcile", "benchmark"), _SYSTEM),
+    ),
     "soutput": _ANY,
-    "delay": Shape(("delay-ms",), ("churn", "selectivity")),
-    "delay_sel": Shape(("delay-ms",), ("churn", "selectivity")),
+    "delay": _DELAY,
+    "delay_sel": _DELAY,
     "bsort": rowwise.BSORT,
     "wsort": rowwise.WSORT,
     "waitfor": rowwise.WAITFOR,
@@ -70,15 +138,17 @@ SHAPES: dict[str, Shape] = {
     "xsection": rowwise.XSECTION,
     "lock": _LOCK,
     "unlock": _LOCK,
-    "insert": _SQL,
-    "update": _SQL,
-    "delete": _SQL,
-    "select": _SQL,
-    "exists": _SQL,
+    "insert": _table_shape("pass-input"),
+    "update": _table_shape("pass-input", *_UPDATES),
+    "delete": _table_shape("pass-input", "pass-deletions"),
+    "select": _table_shape("pass-on-no-results", "pass-result-sizes"),
+    "exists": _table_shape(),
     "revisionfilter": _revision(_FILTER),
     "revisionmap": _revision(_MAP, "inverse.N"),
     "revisionaggregate": _revision(_AGGREGATE),
-    "joinstatic": Shape(("predicate",), ("out-field.N", "out-field-name.N")),
+    "joinstatic": Shape(
+        ("predicate",), ("out-field.N", "out-field-name.N"), ours=(SIDES,), sql=("predicate", "out-field")
+    ),
     "combine": rowwise.COMBINE,
     "lrwaitfor": rowwise.LRWAITFOR,
     **dict.fromkeys(("connectionpoint", "sweeper", "scontrol"), _ANY),
@@ -106,16 +176,18 @@ def spec_of(type_name: str, parameters: Parameters, inputs: int) -> BoxSpec:
 
 
 def _filter(parameters: Parameters, _inputs: int) -> BoxSpec:
-    return Filter(parameters.expressions("expression"), bool(parameters.flag("pass-on-false-port")))
+    on_error = parameters.one_of(_ON_ERROR, OnError, OnError.STOP)
+    return Filter(parameters.sources("expression"), bool(parameters.flag("pass-on-false-port")), on_error)
 
 
 def _map(parameters: Parameters, _inputs: int) -> BoxSpec:
-    return Map(_columns(parameters, "expression", "output-field-name"))
+    columns = _columns(parameters, "expression", "output-field-name")
+    return Map(columns, parameters.one_of(_ON_ERROR, OnError, OnError.STOP))
 
 
-def _columns(parameters: Parameters, values: str, fields: str) -> tuple[tuple[str, str], ...]:
+def _columns(parameters: Parameters, values: str, fields: str) -> tuple[tuple[str, Source], ...]:
     """Runs of numbered expressions, and of the names of the fields that they become."""
-    expressions, names = parameters.expressions(values), parameters.run(fields)
+    expressions, names = parameters.sources(values), parameters.run(fields)
     if len(expressions) != len(names) and not parameters.failed:
         short, other = (values, fields)[:: 1 if len(expressions) < len(names) else -1]
         count = min(len(expressions), len(names))
@@ -163,11 +235,15 @@ def _random_drop(parameters: Parameters, _inputs: int) -> BoxSpec:
             f"max_batch_size is {batch}, which does nothing: each row stays or goes by a hash of its own",
             "drop whole windows with window_drop, or leave it at 1",
         )
-    return RandomDrop(parameters.number("drop_rate", 0, 1) or 0.0, batch or 1)
+    return RandomDrop(parameters.number("drop_rate", 0, 1) or 0.0, batch or 1, parameters.text(_SEED))
 
 
 def _window_drop(parameters: Parameters, _inputs: int) -> BoxSpec:
     rate, batch = parameters.number("drop_rate", 0, 1), parameters.whole("max_batch_size", 1)
+    group_by, seed = parameters.names("group-by"), parameters.text(_SEED)
+    if parameters.choice(KIND, (STIME,)) is not None:
+        size, advance = stime_sizes(parameters)
+        return WindowDrop(rate or 0.0, batch or 1, size, advance, None, group_by, seed=seed)
     tuples = parameters.choice("window-size-by", SIZE_BYS) == "TUPLES"
     by_field = parameters.choice("order-by", ORDER_BYS) == "FIELD"
     field = parameters.text("order-on-field")
@@ -179,7 +255,7 @@ def _window_drop(parameters: Parameters, _inputs: int) -> BoxSpec:
             next_step='add <parameter name="order-on-field" value="..."/>',
         )
     sizes = [parameters.number(name, 0, above=True) or 1 for name in ("window-size", "window-slide")]
-    return WindowDrop(rate or 0.0, batch or 1, sizes[0], sizes[1], field or None, parameters.names("group-by"), tuples)
+    return WindowDrop(rate or 0.0, batch or 1, sizes[0], sizes[1], field or None, group_by, tuples, seed)
 
 
 def _sunion(parameters: Parameters, inputs: int) -> BoxSpec:

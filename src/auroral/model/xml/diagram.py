@@ -20,7 +20,9 @@ from auroral.model.diagram import (
     Stamp,
 )
 from auroral.model.errors import DiagramError, Problem, nearest
+from auroral.model.names import LOCAL
 from auroral.model.stamps import with_stamps
+from auroral.model.xml.extensions import is_exact, length, own_name, with_bound, with_stamp
 from auroral.model.xml.notes import Notes
 from auroral.model.xml.parameters import LARGEST
 from auroral.model.xml.queries import UNREADABLE, Queries, written_parameters
@@ -57,11 +59,13 @@ def read_diagram(
     root = read_xml(text, file)
     expect_root(root, "borealis", file)
     notes = Notes(file)
+    notes.exact = is_exact(root, notes)
     make_changes(root, changes, notes)
     check_words(root, DIAGRAM, notes)
-    diagram = _Reading(root, notes).diagram(name or (PurePath(file).stem if file else "") or "diagram")
+    named = name or own_name(root, "name", notes) or (PurePath(file).stem if file else "") or "diagram"
+    diagram = _Reading(root, notes).diagram(named)
     given = {
-        stream.lower(): replace(stamp, field=stamp.field and stamp.field.lower())
+        notes.folded(stream): replace(stamp, field=stamp.field and notes.folded(stamp.field))
         for stream, stamp in (stamps or {}).items()
     }
     try:
@@ -107,7 +111,7 @@ class _Reading:
         queries = reading.read(queue)
         boxes = [box for query in queries for box in query.boxes]
         self._views_have_streams(inputs, boxes)
-        delays = _longest_delays(boxes)
+        delays = longest_delays(boxes)
         outputs = tuple(o for o in (self._output(e, delays) for e in self.root.with_queries("output")) if o is not None)
         self._not_applied({query.name.lower() for query in queries})
         if self.unreadable:
@@ -116,7 +120,7 @@ class _Reading:
                 *queries,
                 Query("<unreadable>", (Box("<unreadable>", UNREADABLE, (), tuple(self.unreadable)),)),
             )
-        intervals = [box.spec.interval_ms * MILLISECOND for box in boxes if isinstance(box.spec, SUnion)]
+        bucket = length(self.root, "bucket", self.notes)
         return Diagram(
             name,
             inputs,
@@ -124,13 +128,14 @@ class _Reading:
             queries,
             (*self.views, *reading.named_views.values()),
             self.schemas.read(),
-            min(intervals, default=DEFAULT_BUCKET),
-            queue=queue,
+            usual_bucket(boxes) if bucket is None else bucket,
+            own_name(self.root, "participant", self.notes) or LOCAL,
+            queue,
         )
 
     def _made_by_boxes(self) -> set[str]:
         outs = (out for box in self.root.with_queries("box") for out in box.all("out"))
-        return {out.attributes.get("stream", "").strip().lower() for out in outs}
+        return {self.notes.folded(out.attributes.get("stream", "")) for out in outs}
 
     def _input(self, element: Element, made: set[str]) -> Input | None:
         stream, schema = self.notes.name(element, "stream"), self.schemas.of(element)
@@ -149,7 +154,8 @@ class _Reading:
             self.unreadable.append(stream)
             return None
         node = element.attributes.get("node", "").strip() or None
-        return Input(stream, schema, node=node, place=self.notes.place(element), any_case=True)
+        given = Input(stream, schema, node=node, place=self.notes.place(element), any_case=not self.notes.exact)
+        return with_stamp(given, element, self.notes)
 
     def _output(self, element: Element, delays: dict[str, int]) -> Output | None:
         stream, schema = self.notes.name(element, "stream"), self.schemas.of(element)
@@ -158,7 +164,7 @@ class _Reading:
             return None
         # A bound of 0 ms says that nothing is ever held back: there is no bound to keep.
         availability = delays.get(stream, 0) * MILLISECOND or None
-        return Output(stream, availability, schema, self.notes.place(element))
+        return with_bound(Output(stream, availability, schema, self.notes.place(element)), element, self.notes)
 
     def _old_endpoint(self, element: Element) -> None:
         if "endpoint" in element.attributes:
@@ -201,7 +207,7 @@ class _Reading:
         streams = {*self.unreadable, *(given.stream for given in inputs)}
         streams.update(stream for box in boxes for stream in box.outputs)
         for element in self.root.with_queries("connection_point_view"):
-            stream = element.attributes.get("stream", "").strip().lower()
+            stream = self.notes.folded(element.attributes.get("stream", ""))
             if stream and stream not in streams and not self.notes.full:
                 meant = nearest(stream, sorted(streams))
                 hint = f"did you mean {meant!r}?" if meant else None
@@ -221,7 +227,13 @@ class _Reading:
                 self.notes.warn(element, f"<{tag}> is ignored in a diagram", next_step="put it into a deployment file")
 
 
-def _longest_delays(boxes: list[Box]) -> dict[str, int]:
+def usual_bucket(boxes: Iterable[Box]) -> int:
+    """The length of buckets where a file says none: that of its sunions."""
+    intervals = [box.spec.interval_ms * MILLISECOND for box in boxes if isinstance(box.spec, SUnion)]
+    return min(intervals, default=DEFAULT_BUCKET)
+
+
+def longest_delays(boxes: list[Box]) -> dict[str, int]:
     """For each stream, the largest max-delay (ms) of the sunions upstream of it."""
     delays: dict[str, int] = {}
     readers: dict[str, list[Box]] = {}

@@ -55,3 +55,14 @@ def fold_expression(text: str) -> tuple[str, tuple[str, ...]]:
         end = match.end()
     parts.append(text[end:].lower())
     return "".join(parts), tuple(kept)
+
+
+def unfolded(name: str, value: str) -> str | None:
+    """What a file has to say for the parameter `name` so that `value` is read; None where case or blanks would be lost."""
+    of = name.rpartition(".")[0] or name
+    if of in NAMES:
+        return value if value == value.strip().lower() else None
+    if of not in EXPRESSIONS:
+        return value if value == value.strip() else None
+    plain = _LITERAL.sub(lambda match: match[0].replace("\\\\", "\\"), value)
+    return plain if fold_expression(plain)[0].strip() == value else None

@@ -32,6 +32,8 @@ class Notes:
     def __init__(self, file: str | None, part: str = "attribute"):
         """`part` is what the file calls a value of an element."""
         self.file, self.part = file, part
+        self.exact = False
+        """Whether names and expressions count as they are written."""
         self.errors: list[Problem] = []
         self.warnings: list[Problem] = []
 
@@ -72,14 +74,15 @@ class Notes:
     def name(self, element: Element, attribute: str = "name", *, fold: bool = True) -> str | None:
         """A name in an attribute; None where there is none (reported by `check_words` if one is needed).
 
-        Rule 2: names of boxes, streams, fields, tables and views are lower-cased.
+        Rule 2: names of boxes, streams, fields, tables and views are lower-cased, but in files that say otherwise.
         """
         text = element.attributes.get(attribute)
         if text is None:
             return None
-        text = text.strip()
-        if not text or len(text) > MAX_NAME_LENGTH:
-            length = "is empty" if not text else f"has {len(text)} characters"
+        if not self.exact:
+            text = text.strip()
+        if not text.strip() or len(text) > MAX_NAME_LENGTH:
+            length = "is empty" if not text.strip() else f"has {len(text)} characters"
             self.error(
                 element,
                 f"{self.part} {attribute!r} {length}",
@@ -87,7 +90,16 @@ class Notes:
                 next_step=f"give {attribute!r} a name",
             )
             return None
-        return text.lower() if fold else text
+        return text.lower() if fold and not self.exact else text
+
+    def word(self, element: Element, attribute: str) -> str | None:
+        """A name that the language has, not the user: case never counts in it."""
+        found = self.name(element, attribute)
+        return None if found is None else found.strip().lower()
+
+    def folded(self, text: str) -> str:
+        """A user's name as the file means it."""
+        return text if self.exact else text.strip().lower()
 
     def whole(self, element: Element, what: str, text: str, low: int, high: int) -> int | None:
         """`text` as a whole number from `low` to `high`; else an error about `what`, and None."""

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TypeVar
 
+from auroral.model.boxes.base import Source
+from auroral.model.duration import microseconds
 from auroral.model.errors import DiagramError, nearest
-from auroral.model.expression import parse
+from auroral.model.expression import SqlExpression, parse
+from auroral.model.types import FieldType, UnknownType, allowed_types, parse_type
 from auroral.model.written import Written
 from auroral.model.xml.folding import EXPRESSIONS, NAMES, ONCE_LOWERED, fold_expression
 from auroral.model.xml.notes import Notes
@@ -15,6 +20,11 @@ from auroral.model.xml.read import Element
 
 # Windows of more than this many seconds do not fit into microseconds of 64 bits.
 LARGEST = 9_000_000_000_000
+
+SQL = "auroral:sql"
+"""On a parameter: its value is Spark SQL that gives this type."""
+
+E = TypeVar("E", bound=StrEnum)
 
 _NUMBERED = re.compile(r"(.+)\.(0|[1-9][0-9]{0,5})")
 
@@ -29,6 +39,14 @@ class Shape:
     required: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     known: bool = True
+    ours: tuple[str, ...] = ()
+    """Those that Borealis does not know; may be left out, all of them."""
+    instead: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By a parameter of ours, those that need not be there beside it."""
+    sql: tuple[str, ...] = ()
+    """Base names of those whose value may be Spark SQL."""
+    idle: Mapping[str, str] = field(default_factory=dict)
+    """Those that load and have no effect, with the reason."""
 
 
 def base(name: str) -> str:
@@ -54,12 +72,13 @@ class Parameters:
         self.given = {
             name: e for name, e in self.given.items() if name not in shape.optional or e.attributes["value"].strip()
         }
+        self.sql = {name: found for name, e in self.given.items() if (found := self._sql_type(name, e)) is not None}
         self.values = {name: Written(self._folded(name, e), notes.place(e)) for name, e in self.given.items()}
         if shape.known:
             self._check_names()
 
     def _take(self, element: Element, *, changed: bool) -> None:
-        name = self.notes.name(element)
+        name = self.notes.word(element, "name")
         if name is None or "value" not in element.attributes:
             self.failed = True
             return
@@ -69,8 +88,10 @@ class Parameters:
         self.given[name] = element
 
     def _check_names(self) -> None:
-        names = (*self.shape.required, *self.shape.optional)
-        missing = {name.replace(".N", ".0"): name for name in self.shape.required if not self._has(name)}
+        names = (*self.shape.required, *self.shape.optional, *self.shape.ours)
+        spared = {name for given, rest in self.shape.instead.items() if given in self.given for name in rest}
+        needed = (name for name in self.shape.required if name not in spared)
+        missing = {name.replace(".N", ".0"): name for name in needed if not self._has(name)}
         for given, element in self.given.items():
             if given in names or self._is_numbered(given, names):
                 continue
@@ -124,6 +145,8 @@ class Parameters:
 
     def _folded(self, name: str, element: Element) -> str:
         value = element.attributes["value"]
+        if self.notes.exact or name in self.sql:
+            return value
         if base(name) in NAMES:
             return value.strip().lower()
         if base(name) not in EXPRESSIONS:
@@ -136,6 +159,21 @@ class Parameters:
                 next_step="write it in lower case if the data is",
             )
         return folded.strip()
+
+    def _sql_type(self, name: str, element: Element) -> FieldType | None:
+        said = element.attributes.get(SQL)
+        if said is None:
+            return None
+        try:
+            found = parse_type(said[:200])
+        except UnknownType as error:
+            self._error(element, f"{SQL}: {error}", allowed_types(), next_step="write the type that the SQL gives")
+            return None
+        if base(name) not in self.shape.sql:
+            where = ", ".join(self.shape.sql) or "no parameter of this box"
+            self._error(element, f"parameter {name!r} cannot be Spark SQL", where, next_step=f"leave {SQL} out")
+            return None
+        return found
 
     def whole(self, name: str, low: int = 0, high: int = LARGEST) -> int | None:
         value = self.text(name)
@@ -171,6 +209,22 @@ class Parameters:
             self._error(self.given[name], f"parameter {name!r} is {value[:60]!r}", " or ".join(allowed), hint)
         return found
 
+    def one_of(self, name: str, kinds: type[E], otherwise: E) -> E:
+        found = self.choice(name, tuple(kinds))
+        return otherwise if found is None else kinds(found)
+
+    def length(self, name: str) -> int | None:
+        """A length of time, in microseconds."""
+        value = self.text(name)
+        if value is None:
+            return None
+        try:
+            return microseconds(value)
+        except ValueError:
+            allowed = "a number and a unit, as 500ms, 10s or 5min"
+            self._error(self.given[name], f"parameter {name!r} is {value[:60]!r}", allowed, "mend the length")
+            return None
+
     def flag(self, name: str) -> bool | None:
         value = self.text(name)
         if value is None:
@@ -180,11 +234,23 @@ class Parameters:
         return found
 
     def names(self, name: str) -> tuple[str, ...]:
-        """A list of names, with commas between them."""
+        """A list of names, with commas between them; or one a parameter, where names have commas themselves."""
         value = self.text(name)
+        if value is None and f"auroral:{name}.N" in self.shape.ours:
+            return self.run(f"auroral:{name}")
         if value is None:
             return ()
         return tuple(Written(part.strip(), value.place) for part in value.split(",") if part.strip())
+
+    def source(self, name: str) -> Source | None:
+        """An expression, or the Spark SQL that stands in its place."""
+        if name in self.sql:
+            return SqlExpression(self.sql[name], str(self.values[name]))
+        return self.expression(name)
+
+    def sources(self, name: str) -> tuple[Source, ...]:
+        found = (self.source(f"{name}.{number}") for number in range(len(self.run(name))))
+        return tuple(one for one in found if one is not None)
 
     def expression(self, name: str, read: Callable[[str], object] = parse) -> str | None:
         """An expression that `read` can read: here, so that an error has the parameter's line."""

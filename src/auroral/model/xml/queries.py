@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from auroral.model.boxes.base import BoxSpec
 from auroral.model.boxes.changes import TableChanges
 from auroral.model.boxes.later import Later
+from auroral.model.boxes.user import packaged_box
 from auroral.model.diagram import Box, ConnectionPointView, Query, QueueOptions
-from auroral.model.errors import nearest, unknown_name
+from auroral.model.errors import DiagramError, nearest, unknown_name
+from auroral.model.packages import Kind, names_offered
 from auroral.model.tables import Table
 from auroral.model.xml.boxes import ARRAY_BOXES, SHAPES, is_array_box, spec_of
 from auroral.model.xml.notes import Notes
-from auroral.model.xml.parameters import Parameters
+from auroral.model.xml.parameters import Parameters, Shape
 from auroral.model.xml.queues import queue_options
 from auroral.model.xml.read import Element
 from auroral.model.xml.schemas import Schemas
+from auroral.model.xml.user_boxes import shape_of, user_box
 
 UNREADABLE = Later("unreadable")
+CHANGES = "auroral:changes"
+"""The box type of a table's changes, in files that do not say them by a parameter of the table."""
 
 
 @dataclass(slots=True)
@@ -95,7 +100,7 @@ class Queries:
                 name = self.notes.name(element, fold=False) or f"query in line {element.line}"
                 boxes = tuple(self._box(child, queue) for child in element.all("box"))
                 tables = tuple(t for child in element.all("table") if (t := self._table(child)) is not None)
-                return Query(name, (*boxes, *_changes(tables)), tables, _node(element), queue)
+                return Query(name, (*boxes, *self._changes(tables)), tables, _node(element), queue)
             case "box":
                 box = self._box(element, outer)
                 return Query(box.name, (box,), (), box.node, box.queue)
@@ -114,11 +119,13 @@ class Queries:
         outputs = [self.notes.name(port, "stream") for port in element.all("out")]
         for change in self.changes.inputs.get(name or "", ()):
             self._reconnect(change, inputs)
+        access = tuple(table for a in element.all("access") if (table := self._accessed(a)) is not None)
+        if self.notes.word(element, "type") == CHANGES:
+            return self._changes_box(element, name, tuple(outputs), queue, access)
         if not ports:
             self.notes.error(element, "the box reads no stream", "at least one <in>", 'add <in stream="..."/>')
         port_queues = tuple(queue_options(port, queue, self.notes) for port in ports)
         port_views = tuple(self._view(port, stream) for port, stream in zip(ports, inputs, strict=True))
-        access = tuple(table for a in element.all("access") if (table := self._accessed(a)) is not None)
         spec = self._spec(element, name, len(ports))
         streams_read = all(stream is not None for stream in (*inputs, *outputs))
         return Box(
@@ -133,6 +140,36 @@ class Queries:
             access,
             self.notes.place(element),
         )
+
+    def _changes_box(
+        self,
+        element: Element,
+        name: str | None,
+        outputs: tuple[str | None, ...],
+        queue: QueueOptions,
+        access: tuple[str, ...],
+    ) -> Box:
+        """The changes of a table, where they are a box of their own: it reads no stream."""
+        if any(element.all("in")) or len(access) != 1:
+            wants = "no <in>, and one <access>: the table whose changes it gives out"
+            self.notes.error(element, f"{CHANGES} has other streams or tables than it takes", wants, "mend them")
+        Parameters(element, Shape(), self.notes)
+        return Box(
+            name or f"box in line {element.line}",
+            TableChanges(access[0]) if access else UNREADABLE,
+            (),
+            tuple(stream for stream in outputs if stream is not None),
+            _node(element),
+            queue,
+            access=access,
+            place=self.notes.place(element),
+        )
+
+    def _changes(self, tables: tuple[Table, ...]) -> Iterator[Box]:
+        """The box that gives out the changes of a table: its parameter `changes` names the stream."""
+        for table in tables:
+            if table.changes_stream is not None:
+                yield changes_box(table, self.notes.folded(table.changes_stream))
 
     def _reconnect(self, change: Element, inputs: list[str | None]) -> None:
         stream = self.notes.name(change, "stream")
@@ -162,7 +199,7 @@ class Queries:
         return name
 
     def _spec(self, element: Element, name: str | None, inputs: int) -> BoxSpec:
-        type_name = self.notes.name(element, "type")
+        type_name = self.notes.word(element, "type")
         if type_name is None:
             return UNREADABLE
         if is_array_box(type_name):
@@ -174,10 +211,21 @@ class Queries:
             )
             return UNREADABLE
         shape = SHAPES.get(type_name)
-        if shape is None:
-            self.notes.add(unknown_name("box type", type_name, sorted(SHAPES), self.notes.place(element)))
+        try:
+            offered = packaged_box(type_name, "built in" if shape is not None else None)
+        except DiagramError as error:
+            for problem in error.problems:
+                self.notes.add(replace(problem, place=self.notes.place(element)))
             return UNREADABLE
-        parameters = Parameters(element, shape, self.notes, self.changes.parameters.get(("box", name or ""), ()))
+        changes = self.changes.parameters.get(("box", name or ""), ())
+        if offered is not None:
+            read = user_box(offered, Parameters(element, shape_of(offered), self.notes, changes))
+            return UNREADABLE if read is None else read
+        if shape is None:
+            known = names_offered(Kind.BOX, SHAPES)
+            self.notes.add(unknown_name("box type", type_name, known, self.notes.place(element)))
+            return UNREADABLE
+        parameters = Parameters(element, shape, self.notes, changes)
         spec = spec_of(type_name, parameters, inputs)
         return UNREADABLE if parameters.failed else spec
 
@@ -216,19 +264,10 @@ class Queries:
         )
 
 
-def _changes(tables: tuple[Table, ...]) -> Iterator[Box]:
-    """The box that gives out the changes of a table: its parameter `changes` names the stream."""
-    for table in tables:
-        stream = dict(table.parameters).get("changes", "").strip().lower()
-        if stream:
-            yield Box(
-                f"{table.name}.changes",
-                TableChanges(table.name),
-                (),
-                (stream,),
-                access=(table.name,),
-                place=table.place,
-            )
+def changes_box(table: Table, stream: str) -> Box:
+    return Box(
+        f"{table.name}.changes", TableChanges(table.name), (), (stream,), access=(table.name,), place=table.place
+    )
 
 
 def _keys(table: Element, notes: Notes) -> list[tuple[str | None, Element]]:
@@ -237,12 +276,16 @@ def _keys(table: Element, notes: Notes) -> list[tuple[str | None, Element]]:
     if not named:
         parameters = (p for p in table.all("parameter") if p.attributes.get("name", "").strip().lower() == "key")
         named = [(p.attributes.get("value"), p) for p in parameters]
-    return [(part.strip().lower() or None, element) for text, element in named for part in (text or "").split(",")]
+    return [
+        (notes.folded(part) if part.strip() else None, element)
+        for text, element in named
+        for part in (text or "").split(",")
+    ]
 
 
 def written_parameters(elements: list[Element], notes: Notes) -> tuple[tuple[str, str], ...]:
     """Parameters as they stand, of a table or a view; of equal names the last counts."""
-    named = ((notes.name(element), element.attributes.get("value", "")) for element in elements)
+    named = ((notes.word(element, "name"), element.attributes.get("value", "")) for element in elements)
     return tuple({name: value for name, value in named if name is not None}.items())
 
 

@@ -30,6 +30,10 @@ _ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);|#)([^;\s<&]{0,40})")
 _LABELS = ("name", "stream", "endpoint", "box", "table", "query", "field")
 
 
+LOAD_GENERATOR = ("distribution", "param_distribution", "param", "gen_info")
+"""Root elements of files that are for another program."""
+
+
 @dataclass(slots=True, eq=False)
 class Element:
     tag: str
@@ -92,7 +96,7 @@ def expect_root(root: Element, wanted: str, file: str | None) -> None:
         what = f"this is a {kinds[root.tag]}, not a {kinds[wanted]}"
         step = f"give the {kinds[wanted]}'s file; auroral check takes both together: check DIAGRAM.xml DEPLOYMENT.xml"
         problem = Problem(what, place, f"{wanted} as the root element", step)
-    elif root.tag in ("distribution", "param_distribution", "param", "gen_info"):
+    elif root.tag in LOAD_GENERATOR:
         problem = Problem(
             f"<{root.tag}> belongs to a load generator's file, which Auroral does not read",
             place,

@@ -19,13 +19,27 @@ from auroral.model.duration import UNITS
 from auroral.model.expression import parse_aggregate
 from auroral.model.xml.parameters import LARGEST, Parameters, Shape
 
-BSORT = Shape(("order-on", "slack"), ("group-by",))
-WSORT = Shape(("order-on", "timeout"), ("group-by",))
-WAITFOR = Shape(("predicate", "timeout"))
-RESAMPLE = Shape(("out-field.N", "window-size"), ("out-field-name.N", "group-by"))
-COMBINE = Shape(("key-field", "expression.N"), ("output-field-name.N",))
-LRWAITFOR = Shape(("key-field",), ("group-by", "start-key-value", "use-data-as-first-key-value"))
-XSECTION = Shape(("aggregate-function.N", "group-by"), ("aggregate-function-output-name.N", "window-size"))
+WITHIN = "auroral:within"
+"""A length of time where seconds of window-size are too coarse."""
+_ORDER_ON, _GROUP_BY = "auroral:order-on.N", "auroral:group-by.N"
+_BY_ORDER = {"auroral:order-on.0": ("order-on",)}
+BSORT = Shape(("order-on", "slack"), ("group-by",), ours=(_ORDER_ON, _GROUP_BY), instead=_BY_ORDER)
+WSORT = Shape(("order-on", "timeout"), ("group-by",), ours=(_ORDER_ON, _GROUP_BY), instead=_BY_ORDER)
+WAITFOR = Shape(("predicate", "timeout"), sql=("predicate",))
+RESAMPLE = Shape(
+    ("out-field.N", "window-size"),
+    ("out-field-name.N", "group-by"),
+    ours=(WITHIN, _GROUP_BY),
+    instead={WITHIN: ("window-size",)},
+)
+COMBINE = Shape(("key-field", "expression.N"), ("output-field-name.N",), sql=("expression",))
+LRWAITFOR = Shape(("key-field",), ("group-by", "start-key-value", "use-data-as-first-key-value"), ours=(_GROUP_BY,))
+XSECTION = Shape(
+    ("aggregate-function.N", "group-by"),
+    ("aggregate-function-output-name.N", "window-size"),
+    ours=(WITHIN, _GROUP_BY),
+    instead={"auroral:group-by.0": ("group-by",)},
+)
 
 
 def bsort(parameters: Parameters, _inputs: int) -> BoxSpec:
@@ -39,7 +53,7 @@ def wsort(parameters: Parameters, _inputs: int) -> BoxSpec:
 
 def waitfor(parameters: Parameters, _inputs: int) -> BoxSpec:
     timeout = parameters.number("timeout", 0, above=True) or 1
-    return WaitFor(parameters.expression("predicate") or "", timeout)
+    return WaitFor(parameters.source("predicate") or "", timeout)
 
 
 def resample(parameters: Parameters, _inputs: int) -> BoxSpec:
@@ -56,10 +70,10 @@ def xsection(parameters: Parameters, _inputs: int) -> BoxSpec:
 
 
 def combine(parameters: Parameters, _inputs: int) -> BoxSpec:
-    expressions, names = parameters.expressions("expression"), parameters.run("output-field-name")
+    expressions, names = parameters.sources("expression"), parameters.run("output-field-name")
     columns = []
     for number, expression in enumerate(expressions):
-        bare = re.fullmatch(r"(?:\w+\.)?(\w+)", expression)
+        bare = re.fullmatch(r"(?:\w+\.)?(\w+)", expression) if isinstance(expression, str) else None
         columns.append((names[number] if number < len(names) else bare[1] if bare else f"field_{number}", expression))
     return Combine(parameters.text("key-field") or "", tuple(columns))
 
@@ -72,5 +86,10 @@ def lrwaitfor(parameters: Parameters, _inputs: int) -> BoxSpec:
 
 def _microseconds(parameters: Parameters) -> int | None:
     """A length of stime, which files have in seconds."""
+    own = parameters.length(WITHIN)
     seconds = parameters.number("window-size", 0)
-    return None if seconds is None else round(seconds * UNITS["s"])
+    return own if own is not None or seconds is None else in_microseconds(seconds)
+
+
+def in_microseconds(seconds: float) -> int:
+    return round(seconds * UNITS["s"])

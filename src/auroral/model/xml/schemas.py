@@ -34,7 +34,7 @@ class Schemas:
         names = [n for element in root.with_queries("schema") if (n := notes.name(element, fold=False)) is not None]
         self.names = by_any_case(names)
         self.of_rows_that_come = {
-            element.attributes.get("schema", "").strip().lower()
+            notes.folded(element.attributes.get("schema", ""))
             for tag in ("input", "table")
             for element in root.with_queries(tag)
         }
@@ -85,7 +85,7 @@ class Schemas:
     def _fields(self, element: Element) -> list[Field | None]:
         """The fields. In Borealis the result of a join may have a name twice: the second is called as our joins call it."""
         fields = [self._field(child) for child in element.all("field")]
-        if (self.notes.name(element, fold=False) or "").lower() in self.of_rows_that_come:
+        if self.notes.folded(self.notes.name(element, fold=False) or "") in self.of_rows_that_come:
             return fields
         names = {field.name for field in fields if field is not None}
         seen: set[str] = set()
@@ -137,10 +137,12 @@ class Schemas:
                 self.notes.warn(element, f"field {name!r}: a {field_type} has no size; {size[:60]!r} is ignored")
             return field_type
         if size is None:
-            if field_type.size is not None:
+            if field_type.size is not None or element.attributes.get("auroral:size", "").strip() == "any":
                 return field_type
             what = f"field {name!r} is a string without a size"
-            self.notes.error(element, what, "the largest number of characters", 'add size="..."')
+            self.notes.error(
+                element, what, "the largest number of characters, or any", 'add size="...", or auroral:size="any"'
+            )
             return None
         number = self.notes.whole(element, f"field {name!r}: the size of a string", size, 1, MAX_STRING)
         return None if number is None else string(number)

@@ -2,7 +2,7 @@
 
 What genuine files have beyond the DTD is here too: `radius`, `connection_point_view` on `in`, `client`,
 `node` on a query, `endpoint` on inputs and outputs, `publish` and `subscribe` inside `borealis`. `spark` on a
-deployment's node is ours.
+deployment's node is ours, and so is all that begins with `auroral:`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ class Tag:
     optional: tuple[str, ...] = ()
     children: tuple[str, ...] = ()
     one_of: tuple[str, ...] = ()
+    ours: tuple[str, ...] = ()
+    """Attributes that Borealis does not know."""
 
 
 DIAGRAM = {
@@ -43,11 +45,19 @@ DIAGRAM = {
             ),
             *("publish", "subscribe"),
         ),
+        ours=tuple(f"auroral:{name}" for name in ("name", "participant", "bucket", "case")),
     ),
-    "input": Tag(("stream", "schema"), ("node", "endpoint")),
-    "output": Tag(("stream",), ("schema", "endpoint")),
+    "input": Tag(
+        ("stream", "schema"),
+        ("node", "endpoint"),
+        ours=tuple(f"auroral:{name}" for name in ("stime", "unit", "delay", "idle-after", "clock", "late", "any-case")),
+    ),
+    "output": Tag(
+        ("stream",), ("schema", "endpoint"), ("auroral:of",), ours=("auroral:availability", "auroral:at-least")
+    ),
+    "auroral:of": Tag(("stream",)),
     "schema": Tag(("name",), (), ("field",)),
-    "field": Tag(("name", "type"), ("size",)),
+    "field": Tag(("name", "type"), ("size",), ours=("auroral:size",)),
     "type": Tag(("name", "array"), ("size",)),
     "query": Tag(
         ("name",), (*_QUEUE, "node"), ("box", "table", "schema", "type", "input", "output", "connection_point_view")
@@ -55,7 +65,7 @@ DIAGRAM = {
     "box": Tag(("name", "type"), ("node", *_QUEUE), ("in", "out", "parameter", "access")),
     "in": Tag(("stream",), ("connection_point_view", "port", *_QUEUE)),
     "out": Tag(("stream",)),
-    "parameter": Tag(("name", "value")),
+    "parameter": Tag(("name", "value"), ours=("auroral:sql",)),
     "access": Tag(("table",)),
     "table": Tag(("name", "schema"), ("stream", "node"), ("key", "index", "parameter")),
     "key": Tag(("field",)),
@@ -113,13 +123,21 @@ def check_words(root: Element, words: dict[str, Tag], notes: Notes) -> None:
                 _unknown(child, "element", child.tag, tag.children, f"inside <{element.tag}>", notes)
 
 
+def _of_others(name: str) -> bool:
+    """Whether some other program's name space has it."""
+    return ":" in name and not name.startswith("auroral:")
+
+
 def _check_attributes(element: Element, tag: Tag, notes: Notes) -> None:
     missing = [name for name in tag.required if name not in element.attributes]
     for name in element.attributes:
-        if name in tag.required or name in tag.optional or name.startswith("xml") or ":" in name:
+        if name in (*tag.required, *tag.optional, *tag.ours) or name.startswith("xml") or _of_others(name):
             continue
         if notes.full and not missing:
             return
+        if name.startswith("auroral:"):
+            _unknown(element, "attribute", name, tag.ours, f"of <{element.tag}>", notes)
+            continue
         meant = nearest(name, (*tag.required, *tag.optional))
         if meant in missing:
             # The warning would only repeat what the error below says.

@@ -4,5 +4,6 @@ The text is untrusted: nothing in it makes an object, and no part of it stands f
 """
 
 from auroral.model.yaml.deployment import read_deployment
+from auroral.model.yaml.write import write_deployment
 
-__all__ = ["read_deployment"]
+__all__ = ["read_deployment", "write_deployment"]

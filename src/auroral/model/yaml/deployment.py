@@ -18,11 +18,11 @@ from auroral.model.xml.read import Element
 from auroral.model.xml.vocabulary import DEPLOYMENT, Tag
 from auroral.model.yaml.read import Mapping, Scalar, Sequence, Value, read_yaml
 
-_LISTS = {f"{tag}es" if tag.endswith("sh") else f"{tag}s": tag for tag in DEPLOYMENT if tag != "deploy"}
+LISTS = {f"{tag}es" if tag.endswith("sh") else f"{tag}s": tag for tag in DEPLOYMENT if tag != "deploy"}
 """By the key of a list, the element that each of its values is."""
-_QUERIES = "queries"
+QUERIES = "queries"
 """The one attribute that may be a list."""
-_ALONE = {"node": "endpoint", "publish": "stream", "subscribe": "stream", "unsubscribe": "stream"}
+ALONE = {"node": "endpoint", "publish": "stream", "subscribe": "stream", "unsubscribe": "stream"}
 """What a value means that is a text alone."""
 
 
@@ -43,8 +43,8 @@ def read_deployment(text: str | bytes, file: str | None = None) -> Deployment:
 
 def _keys(tag: Tag) -> tuple[str, ...]:
     """What may stand in the mapping of an element."""
-    attributes = (_QUERIES if name == "query" else name for name in (*tag.required, *tag.optional))
-    return (*attributes, *(key for key, child in _LISTS.items() if child in tag.children))
+    attributes = (QUERIES if name == "query" else name for name in (*tag.required, *tag.optional))
+    return (*attributes, *(key for key, child in LISTS.items() if child in tag.children))
 
 
 class _Elements:
@@ -65,12 +65,12 @@ class _Elements:
                 told.add(meant := nearest(key[:60], _keys(tag)))
                 step = f"did you mean {meant!r}?" if meant else "leave it out"
                 wrong.append((line, f"unknown key {key[:60]!r}", ", ".join(_keys(tag)), step))
-            elif key in _LISTS:
-                lists.append((_LISTS[key], given))
-            elif (text := _joined(given) if key == _QUERIES else _text(given)) is not None:
-                element.attributes["query" if key == _QUERIES else key] = text
+            elif key in LISTS:
+                lists.append((LISTS[key], given))
+            elif (text := _joined(given) if key == QUERIES else _text(given)) is not None:
+                element.attributes["query" if key == QUERIES else key] = text
             else:
-                allowed = "a name, or a list of names" if key == _QUERIES else "one text"
+                allowed = "a name, or a list of names" if key == QUERIES else "one text"
                 told.add(key)
                 wrong.append(
                     (line, f"the value of {key!r} is none that it can have", allowed, "mend it or leave it out")
@@ -99,10 +99,10 @@ class _Elements:
         for value in values:
             if isinstance(value, Mapping):
                 found.append(self.mapped(name, value, within))
-            elif (text := _text(value)) is not None and name in _ALONE:
-                found.append(Element(name, {_ALONE[name]: text}, value.line, within))
+            elif (text := _text(value)) is not None and name in ALONE:
+                found.append(Element(name, {ALONE[name]: text}, value.line, within))
             else:
-                alone = f"a text for its {_ALONE[name]}, or " if name in _ALONE else ""
+                alone = f"a text for its {ALONE[name]}, or " if name in ALONE else ""
                 allowed = f"{alone}a mapping with the keys {', '.join(_keys(DEPLOYMENT[name]))}"
                 self._wrong(value.line, parent, f"a value is no {name}", allowed, "write its keys, one in each line")
         return found
