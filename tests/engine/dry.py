@@ -16,6 +16,7 @@ from auroral.engine import jobs
 from auroral.engine.applying import ApplyBox, Statement
 from auroral.engine.arrowrows import empty
 from auroral.engine.compile import Program, Step
+from auroral.engine.fetching import Fetch
 from auroral.engine.relations import SliceEdge, kept_name
 from auroral.engine.slice_reads import slots
 
@@ -49,7 +50,7 @@ def _without_calls(step: Step) -> Step:
     return replace(step, python=_Applied(step.python)) if isinstance(step.python, ApplyBox) else step
 
 
-def _nothing(job: jobs._Job, wanted: Sequence[jobs.Fetch]) -> list[pa.Table]:
+def _nothing(job: jobs._Job, wanted: Sequence[Fetch]) -> list[pa.Table]:
     if wanted:
         job.statement("\nUNION ALL\n".join(one.text for one in wanted))
     return [empty(one.columns) for one in wanted]

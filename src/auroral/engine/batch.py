@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 from auroral.engine.arrowrows import arrow_schema, as_declared
 from auroral.engine.compile import Program, compile_program
 from auroral.engine.failures import explained
+from auroral.engine.fetching import Result
 from auroral.engine.foldstates import FoldStates, edge_changes, edge_rows, from_bytes
-from auroral.engine.jobs import Leaf, Result, run_program
+from auroral.engine.jobs import Leaf, run_program
 from auroral.engine.judging import judge
 from auroral.engine.lanes import Lanes
 from auroral.engine.relations import Edge, StateEdge, kept_name

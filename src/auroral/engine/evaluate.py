@@ -16,8 +16,9 @@ from auroral.engine.arrowrows import between, canonical
 from auroral.engine.compile import Program, compile_program
 from auroral.engine.edgelog import STABLE, EdgeLog, Segment, Version, cut_up, parquet_segment
 from auroral.engine.failures import explained
+from auroral.engine.fetching import Result
 from auroral.engine.foldstates import FoldStates, edge_changes, edge_rows
-from auroral.engine.jobs import Leaf, Result, run_program
+from auroral.engine.jobs import Leaf, run_program
 from auroral.engine.judging import judge, sql_expressions
 from auroral.engine.keyedstate import KeyedState
 from auroral.engine.lanes import Lanes

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,10 +15,10 @@ from auroral.engine.arrowrows import as_declared, empty, tagged, untagged
 from auroral.engine.compile import Program, Step
 from auroral.engine.expression import USER_FUNCTION_PREFIX
 from auroral.engine.failures import guarded
+from auroral.engine.fetching import Count, Fetch, Result, Wanted, counting
 from auroral.engine.filelayout import spark_layout
 from auroral.engine.foldbox import FoldBox
 from auroral.engine.foldstates import FoldStates
-from auroral.engine.keyedstate import KeyedState
 from auroral.engine.reached import result_type
 from auroral.engine.relations import Both, Edge, SliceEdge, StateEdge
 from auroral.engine.sqltext import (
@@ -33,7 +33,6 @@ from auroral.engine.sqltext import (
     quoted,
     relation,
     shared,
-    string_literal,
     struct_type,
 )
 from auroral.model.expression import Function, user_functions
@@ -60,24 +59,6 @@ class Leaf:
 
     def table(self) -> pa.Table:
         return pa.concat_tables(self.tables) if self.tables else empty(self.columns)
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """`states` are those of folds that ran in this process; of others, `kept` has the keys that were touched."""
-
-    outputs: Mapping[str, pa.Table | list[Path]] = field(default_factory=dict)
-    kept: Mapping[str, pa.Table] = field(default_factory=dict)
-    counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    states: Mapping[str, KeyedState] = field(default_factory=dict)
-
-    def __or__(self, other: Result) -> Result:
-        return Result(
-            {**self.outputs, **other.outputs},
-            {**self.kept, **other.kept},
-            {**self.counts, **other.counts},
-            {**self.states, **other.states},
-        )
 
 
 NewPath = Callable[[Edge], Path]
@@ -113,54 +94,6 @@ def run_program(
         return Result(written, {**slices, **rest.kept}, rest.counts)
     finally:
         job.drop_views()
-
-
-class Fetch(NamedTuple):
-    """A relation that is wanted: its columns, and the statement that gives it. What folds read has types that only Spark knows."""
-
-    columns: Sequence[Column]
-    text: str
-    fold: FoldBox | None = None
-
-
-Count = tuple[str, str, str]
-"""Box, reason, and the query that counts."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What is still to be fetched."""
-
-    outputs: Sequence[Edge] = ()
-    kept: Sequence[Edge] = ()
-    counts: Sequence[Count] = ()
-    streams: Mapping[str, int] = field(default_factory=dict)
-    boxes: Mapping[str, int] = field(default_factory=dict)
-    """The waves from which on statements can read a stream, and what a box counts."""
-
-    @staticmethod
-    def of(program: Program) -> _Wanted:
-        kept = [edge for edge in program.kept if not isinstance(edge, StateEdge)]
-        streams = {stream: step.wave + step.fetches for step in program.steps for stream in step.gives}
-        boxes = {step.name: step.wave + step.fetches for step in program.steps if step.inputs}
-        return _Wanted(program.outputs, kept, program.counts, streams, boxes)
-
-    def readable(self, wave: int) -> _Wanted:
-        """What statements of this wave can read."""
-
-        def there(edge: Edge) -> bool:
-            return edge.name in self.streams and self.streams[edge.name] <= wave
-
-        counts = [count for count in self.counts if self.boxes[count[0]] <= wave]
-        return _Wanted([*filter(there, self.outputs)], [*filter(there, self.kept)], counts)
-
-    def without(self, asked: _Wanted, found: Result) -> _Wanted:
-        return replace(
-            self,
-            outputs=[edge for edge in self.outputs if edge.name not in found.outputs],
-            kept=[edge for edge in self.kept if edge.name not in found.kept],
-            counts=[count for count in self.counts if count not in asked.counts],
-        )
 
 
 @dataclass(slots=True)
@@ -228,7 +161,7 @@ class _Job:
     def in_waves(self) -> Result:
         """All in one job, or in one for each wave of aggregates over slices and of folds: what these give, the next wave reads."""
         steps = self.program.steps
-        wanted, found = _Wanted.of(self.program), Result()
+        wanted, found = Wanted.of(self.program), Result()
         for wave in range(max(step.wave for step in steps) + 1):
             here = [step for step in steps if step.wave == wave]
             self.steps(here)
@@ -237,7 +170,7 @@ class _Job:
             boths = [step.both for step in here if step.both is not None]
             folds = [step.fold for step in here if step.fold is not None]
             # Folds often are the last that is fetched: what can be read already need not be a job of its own.
-            early = wanted.readable(wave) if folds else _Wanted()
+            early = wanted.readable(wave) if folds else Wanted()
             given = self.collected(early.outputs, early.kept, early.counts, boths, folds)
             found |= given
             read_later = {stream for step in steps if step.wave > wave for stream in step.inputs}
@@ -286,7 +219,7 @@ class _Job:
         wanted += [Fetch(fold.columns, f"SELECT * FROM {fold.rows}", fold) for fold in folds]
         if counts:
             columns = (Column("box", "STRING"), Column("reason", "STRING"), Column("n", "BIGINT"))
-            wanted.append(Fetch(columns, _counts(counts)))
+            wanted.append(Fetch(columns, counting(counts)))
         tables = iter(self._fetched(wanted))
         given = {edge.name: as_declared(next(tables), edge.columns) for edge in outputs}
         stored = {edge.name: as_declared(next(tables), edge.columns) for edge in kept}
@@ -351,15 +284,6 @@ def _frame(spark: SparkSession, table: pa.Table) -> DataFrame:
 
     # Spark Connect refuses a table without rows unless it is told its schema.
     return spark.createDataFrame([], from_arrow_schema(table.schema))
-
-
-def _counts(counts: Sequence[Count]) -> str:
-    """One row for each reason for which a box leaves rows out."""
-    each = [
-        f"SELECT {string_literal(box)} AS box, {string_literal(reason)} AS reason, ({query}) AS n"
-        for box, reason, query in counts
-    ]
-    return "SELECT * FROM (" + " UNION ALL ".join(each) + ")"
 
 
 def _rows_of(edge: Edge) -> str:
