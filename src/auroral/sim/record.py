@@ -262,13 +262,16 @@ class Recorder:
 
     def _keeps(self, core: str, effect: Keep) -> None:
         """What no stable job read for was guessed right, or so the replica says."""
-        life = self._life(core)
-        guessed = self.guessed.get((core, life, effect.stream), {})
+        key = (core, self._life(core), effect.stream)
+        if not (guessed := self.guessed.get(key)):
+            return
+        # Another version may have guessed with other inputs.
+        computed = max((read[-1][0] for of, read in self.run.read.items() if of[:3] == key and read), default=-1)
         for bucket, content in enumerate(effect.contents, effect.begin):
-            for name, rows in guessed.pop(bucket, {}).items():
-                read = self.run.read.setdefault((core, life, effect.stream, name), [])
-                if not content.lost and (not read or read[-1][0] < bucket):
-                    read.append((bucket, rows))
+            rows = guessed.pop(bucket, {})
+            if bucket > computed and not content.lost:
+                for name, count in rows.items():
+                    self.run.read.setdefault((*key, name), []).append((bucket, count))
 
     def _life(self, core: str) -> int:
         return self.run.stage.world.lives[core]
