@@ -49,6 +49,15 @@ def test_who_comes_back_without_an_input_answers_from_the_others():
     assert [one.bucket for one in run.deliveries["w.out"] if 15 < one.at < 29 and not one.stable]
 
 
+@pytest.mark.parametrize("back", [18.5, 19.0, 19.5, 20.0, 20.3])
+def test_who_comes_back_tells_that_an_input_is_silent(back):
+    """It has not waited for the input itself: taken for stable, it would be read instead of one that is about to answer."""
+    queries = (Query("w", Kind.WINDOW, ("s", "t"), 5),)
+    calm = Scenario(7, ("s", "t"), queries, {"w": 2}, Settings(bucket=1.0, bound=5.0), 40)
+    outcome = simulate(scheduled(calm, f"at 9s crash wa; at 15s silence t; at {back}s restart wa; at 24s resume t"))
+    assert not outcome.violations, str(outcome)
+
+
 def test_a_source_that_is_back_at_once_makes_nothing_tentative():
     """What it had logged and not sent when it crashed is no older than it is."""
     outcome = simulate(pair("at 10.002s crash s; at 10.6s restart s", seconds=20, bucket=0.25))

@@ -83,6 +83,17 @@ class Recovery:
             # One that cannot begin, as nothing of it comes, does not keep the others mute.
             speak = {stream for stream in self.unions if self._caught_up(stream)}
             self.done = bool(speak) and speak | self._cut_off(now) == self.unions.keys()
+            if self.done:
+                self._count_silence(now)
+
+    def _count_silence(self, now: float) -> None:
+        """An input that is behind another one of an output has been silent for about as long, whoever waited for it meanwhile. One that
+        only just came back would else say that it is stable, and be read instead of one that is about to answer without that input."""
+        for union in self.unions.values():
+            frontiers = {name: self.monitor.furthest(name) for name in union.ports}
+            furthest = max(frontiers.values())
+            for name, port in union.ports.items():
+                port.heard = min(port.heard, now - (furthest - frontiers[name]) * self.settings.bucket)
 
     def _cut_off(self, now: float) -> set[str]:
         """Outputs of which no input says where to begin."""
