@@ -16,7 +16,8 @@ from auroral.model.kept import unknown_kept_fields
 from auroral.model.lost_time import lost_time
 from auroral.model.naming import name_problems, placed, produced
 from auroral.model.ordering import ordered
-from auroral.model.regions import unwritten, with_regions
+from auroral.model.region_building import with_regions
+from auroral.model.region_checks import unwritten
 from auroral.model.stream import CONTROL, ClockField, StreamType
 from auroral.model.table_checks import table_problems
 from auroral.model.types import LONG, Kind

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 import auroral
-from auroral.engine.evaluate import Limits
+from auroral.engine.batch import Piece, SourceRows, fold_states, run_batch
+from auroral.engine.evaluate import Engine, Limits
 from auroral.engine.failures import UserCodeFailed
 from auroral.model.checking import check
 from auroral.model.expression.functions import Function, Functions
 from auroral.model.types import INT
-from engine.evaluators import assert_same, by_batch, by_buckets, by_reference
+from engine.evaluators import assert_same, by_batch, by_buckets, by_reference, read_files, shown, source_table
 from engine.region_diagrams import bank, bank_rows, turnstile, turnstile_rows
 from engine.running import rows, run_all
 
@@ -124,3 +125,16 @@ def test_functions_of_the_user_and_their_errors(spark: Any, tmp_path: Any) -> No
     run_all(spark, tmp_path, checked, {"a": rows((1, 1), (12, 2))}, 20, first=0)
     with pytest.raises(UserCodeFailed, match=r"box 'put': .*\(3,\).*no threes"):
         by_buckets(spark, checked, {"a": rows((1, 3))}, [0, 10], tmp_path / "failing")
+
+
+def test_a_piece_of_a_run_takes_the_table_up(spark: Any, tmp_path: Any) -> None:
+    """What is compared piece by piece, and what goes on from a snapshot, begins with the table as it was there."""
+    checked, sources = bank().check(), bank_rows(Random(11), most=40)
+    edges = {e.name.removesuffix("@source"): e for e in Engine(spark, checked, tmp_path / "unused").small.sources}
+    given = {name: SourceRows([source_table(edges[name], rows)]) for name, rows in sources.items()}
+    states = fold_states(spark, checked, given, Piece(0, 0, 0), 50, tmp_path / "states")
+    result = run_batch(spark, checked, given, 100, False, tmp_path / "rest", piece=Piece(50, 50, 50, states))
+    expected = by_reference(checked, sources, 100)
+    for stream, files in result.outputs.items():
+        late = [row for row in shown(read_files(files)) if row[0] >= 50]
+        assert repr(late) == repr([row for row in expected.outputs[stream] if row[0] >= 50]), stream
