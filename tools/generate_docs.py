@@ -121,6 +121,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "coverage-deployments": coverage("deployment_elements"),
     "coverage-elements": coverage("elements"),
     "coverage-parameters": coverage("parameters"),
+    "coverage-tables": coverage("table_parameters"),
     "experiments": experiments,
     "faults": faults,
     "forms": forms,

@@ -66,6 +66,25 @@ def test_wrong_uses(auroral: Call, tmp_path: Path) -> None:
     assert (tmp_path / "there.xml").read_text() == "mine"
 
 
+def test_contents_are_found_from_another_folder(auroral: Call, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "rows.csv").write_text("id,v\n7,1\n")
+    (tmp_path / "data" / "d.xml").write_text(
+        '<borealis><schema name="s"><field name="id" type="int"/><field name="v" type="int"/></schema>'
+        '<input stream="a" schema="s"/><output stream="b"/><query name="q"><table name="t" schema="s"><key field="id"/>'
+        '<parameter name="contents" value="rows.csv"/></table><box name="x" type="exists"><in stream="a"/>'
+        '<out stream="b"/><access table="t"/><parameter name="sql" value="select * from t where id = input.id"/></box>'
+        "</query></borealis>"
+    )
+    assert auroral("export", "data/d.xml", "--out", "d.xml").code == 0
+    (table,) = api.load("d.xml").tables
+    assert table.contents is not None and table.contents.rows == ((7, 1),)
+    assert 'value="data/rows.csv"' in Path("d.xml").read_text()
+    assert auroral("export", "data/d.xml", "--out", "data/e.xml").code == 0
+    assert 'value="rows.csv"' in Path("data/e.xml").read_text()
+    assert auroral("check", "d.xml").code == 0
+
+
 def test_what_a_text_cannot_hold(auroral: Call, tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(
         "import auroral\nd = auroral.diagram('own')\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 from pathlib import Path
 
 from auroral.commands.diagrams import load_one, must_be_used, read_source
@@ -12,7 +13,9 @@ from auroral.commands.options import add_diagram, add_stime
 from auroral.commands.terminal import FINE, WrongUse, say, say_problems
 from auroral.loading import YAML, file_bytes, stamps_of
 from auroral.model.deployment import Deployment
+from auroral.model.diagram import Diagram
 from auroral.model.errors import AuroralError, DiagramError, Problem
+from auroral.model.tables import Table
 from auroral.model.xml import Loaded, read_diagram, write_deployment, write_diagram
 from auroral.model.xml.update import Update, is_update, read_update
 from auroral.model.xml.write_deployment import refuse_sparks
@@ -67,7 +70,25 @@ def run(args: Namespace) -> int:
         )
     loaded = _changed(args) if args.updates else load_one(args.file, args.stime, args.diagram)
     say_problems("warning", loaded.warnings, sys.stderr)
-    return _written(write_diagram(loaded.diagram, args.out, strict=args.strict), out)
+    diagram = loaded.diagram if out is None else _with_files_from(loaded.diagram, Path(args.file).parent, out.parent)
+    return _written(write_diagram(diagram, args.out, strict=args.strict), out)
+
+
+def _with_files_from(diagram: Diagram, old: Path, new: Path) -> Diagram:
+    """The diagram for a file in another folder: files of contents are named from that on."""
+    queries = tuple(
+        replace(query, tables=tuple(_named_from(table, old, new) for table in query.tables))
+        for query in diagram.queries
+    )
+    return replace(diagram, queries=queries)
+
+
+def _named_from(table: Table, old: Path, new: Path) -> Table:
+    file = table.contents_file
+    if file is None or Path(file).is_absolute() or old.resolve() == new.resolve():
+        return table
+    found = os.path.relpath(old.resolve() / file, new.resolve())
+    return replace(table, parameters=tuple((n, found if n == "contents" else value) for n, value in table.parameters))
 
 
 def _deployment(deployment: Deployment, as_yaml: bool, strict: bool) -> str:

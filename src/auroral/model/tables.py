@@ -8,6 +8,10 @@ from auroral.model.errors import Place
 from auroral.model.expression.typed import Value
 from auroral.model.schema import Schema
 
+CONTENTS, CHANGES = "contents", "changes"
+OUR_PARAMETERS = (CONTENTS, CHANGES)
+"""Parameters of tables that Borealis did not have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Contents:
@@ -37,12 +41,12 @@ class Table:
     @property
     def changes_stream(self) -> str | None:
         """The stream that a parameter names for the changes, as it is written."""
-        return dict(self.parameters).get("changes", "").strip() or None
+        return dict(self.parameters).get(CHANGES, "").strip() or None
 
     @property
     def contents_file(self) -> str | None:
         """The file that a parameter names for the contents."""
-        return dict(self.parameters).get("contents", "").strip() or None
+        return dict(self.parameters).get(CONTENTS, "").strip() or None
 
     def __str__(self) -> str:
         indexes = f", index {', '.join(self.indexes)}" if self.indexes else ""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from auroral.model import types
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.base import BoxSpec, Source
+from auroral.model.boxes.changes import TableChanges
 from auroral.model.boxes.combine import Combine
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import ALL, Join, JoinBuffer, JoinKind
@@ -47,6 +48,7 @@ from auroral.model.windows import (
     StimeWindow,
     TupleWindow,
 )
+from auroral.model.xml.queries import changes_box
 
 PLAIN = st.text("abk_1", min_size=1, max_size=4).filter(lambda name: not name.startswith("__"))
 ODD = st.text("aB é,.'\"<&>{}\U0001f600", min_size=1, max_size=6).filter(str.strip)
@@ -193,11 +195,13 @@ def diagrams(draw: st.DrawFn) -> Diagram:
     for number, name in enumerate(draw(names_of(1, 3))):
         queue = draw(queues(outer))
         mine = range(number, len(made), 3)
+        own = tuple(draw(tables(table, at)) for at, table in enumerate(held)) if number == 0 else ()
+        asked = (changes_box(table, table.changes_stream) for table in own if table.changes_stream is not None)
         queries.append(
             Query(
                 name,
-                tuple(draw(a_box(boxes[at], streams, made[at], held, queue)) for at in mine),
-                tuple(draw(tables(table)) for table in held) if number == 0 else (),
+                (*(draw(a_box(boxes[at], streams, made[at], held, queue)) for at in mine), *asked),
+                own,
                 draw(st.none() | PLAIN),
                 queue,
             )
@@ -234,6 +238,10 @@ def outputs(draw: st.DrawFn, stream: str, sources: list[str]) -> Output:
 
 @st.composite
 def a_box(draw: st.DrawFn, name: str, streams: list[str], made: str, held: tuple[str, ...], outer: QueueOptions) -> Box:
+    if held and not draw(st.integers(0, 7)):
+        table = draw(st.sampled_from(held))
+        own = draw(queues(outer))
+        return Box(name, TableChanges(table), (), (made,), draw(st.none() | PLAIN), own, access=(table,))
     spec = draw(SPECS | SUNIONS)
     inputs = tuple(draw(st.lists(st.sampled_from(streams), min_size=2, max_size=2)))
     queue = draw(queues(outer))
@@ -246,8 +254,9 @@ def a_box(draw: st.DrawFn, name: str, streams: list[str], made: str, held: tuple
 
 
 @st.composite
-def tables(draw: st.DrawFn, name: str) -> Table:
+def tables(draw: st.DrawFn, name: str, number: int) -> Table:
     fields = draw(st.lists(PLAIN, min_size=1, max_size=3, unique=True))
     schema = Schema(tuple(Field(field, types.INT) for field in fields))
-    parameters = draw(st.just(()) | st.just((("type", "BTree"), ("create", "1"))))
+    asked = [(("type", "BTree"), ("create", "1")), (("contents", " Rows.csv"),), (("changes", f"chg_{number}"),)]
+    parameters = draw(st.sampled_from([(), *asked]))
     return Table(name, schema, (fields[0],), tuple(fields[1:]), draw(st.none() | NAMES), None, parameters)

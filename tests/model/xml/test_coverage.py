@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -255,6 +256,24 @@ def test_a_parameter_does_something_unless_the_page_says_not(type_name: str, nam
     changed = {**base, name.replace(".N", ".0"): other}
     differs = effect(type_name, base) != effect(type_name, changed)
     assert differs == (name not in SHAPES[type_name].idle)
+
+
+TABLE_SQL = box("insert", BASES["insert"], outs=[]).replace("</box>", '<access table="seen"/></box>')
+
+
+@pytest.mark.parametrize("name", coverage.OF_TABLES)
+def test_a_parameter_of_a_table_does_something_unless_the_page_says_not(name: str) -> None:
+    """What of the table counts is all but the parameters, which it keeps; contents come with their file."""
+
+    def found(*more: str) -> tuple[object, ...]:
+        keyed = query(TABLE_SQL).replace('<key field="K"/>', "" if name == "key" else '<key field="K"/>')
+        loaded = load(keyed.replace("</table>", "".join(more) + "</table>")).diagram
+        tables = [replace(table, parameters=()) for table in loaded.tables]
+        return tables, [table.contents_file for table in loaded.tables], list(loaded.boxes)
+
+    given = {"key": ("t", "k"), "contents": ("", "rows.csv"), "changes": ("", "changed")}.get(name, ("", "1"))
+    one, other = (found(f'<parameter name="{name}" value="{value}"/>') for value in given)
+    assert (one != other) == (not coverage.OF_TABLES[name])
 
 
 def test_all_box_types_that_run_are_tried() -> None:

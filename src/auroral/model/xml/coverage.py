@@ -43,6 +43,16 @@ IDLE: Mapping[str, str] = {
     "table node": "a table is where the boxes are that use it",
 }
 """Of diagram files: what loads and means nothing here."""
+_NEW_RUN = "a new run begins with the contents, and one that goes on has the table as it was"
+_BERKELEY = "it is about Berkeley DB, in which Borealis kept tables"
+OF_TABLES: Mapping[str, str] = {
+    "key": "",
+    "contents": "",
+    "changes": "",
+    **dict.fromkeys(("create", "truncate"), _NEW_RUN),
+    **dict.fromkeys(("type", "table-directory", "table-cache-size"), _BERKELEY),
+}
+"""Parameters of tables, and of those that load and mean nothing here why."""
 REFUSALS: Mapping[str, str] = {"type": "arrays are not supported"}
 IDLE_IN_DEPLOYMENTS: Mapping[str, str] = {
     "region": "monitors come in a later release",
@@ -99,6 +109,13 @@ def elements() -> str:
 
 def deployment_elements() -> str:
     return _table("element or attribute", list(_rows(DEPLOYMENT, IDLE_IN_DEPLOYMENTS, REFUSALS_IN_DEPLOYMENTS)))
+
+
+def table_parameters() -> str:
+    """Markdown: the parameters of tables."""
+    return _table(
+        "parameter of a table", [f"| `{name}` | {LOADS if why else RUNS} | {why} |" for name, why in OF_TABLES.items()]
+    )
 
 
 def _rows(words: Mapping[str, Tag], idle: Mapping[str, str], refused: Mapping[str, str]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from auroral.model.errors import Place, Problem
+from auroral.model.tables import OUR_PARAMETERS
 from auroral.model.types import Kind
 from auroral.model.xml.boxes import SHAPES
 from auroral.model.xml.extensions import CASE, PREFIX
@@ -64,6 +65,7 @@ def extensions(root: Element) -> Iterator[Problem]:
     parts = [part for child in root.children for part in (child.children if child.tag == "query" else [child])]
     for part in parts:
         yield from _ours(part, words(part))
+        yield from (_of_table(part, one.attributes["name"]) for one in part.all("parameter") if _is_ours(part, one))
         if part.tag == "box" and part.attributes["type"] not in SHAPES:
             yield Problem(
                 f"box type {part.attributes['type']!r} is one of Auroral's, or of a package for it",
@@ -79,6 +81,19 @@ def extensions(root: Element) -> Iterator[Problem]:
                 allowed="byte, short, int, long, single, double, string, timestamp",
                 next_step="convert it where rows come in, or write the file without --strict",
             )
+
+
+def _is_ours(part: Element, parameter: Element) -> bool:
+    return part.tag == "table" and parameter.attributes["name"] in OUR_PARAMETERS
+
+
+def _of_table(table: Element, name: str) -> Problem:
+    return Problem(
+        f"parameter {name!r}: Borealis would ignore it, and have another table",
+        Place(element=table.label),
+        allowed="what Borealis' own words can say",
+        next_step="write the file without --strict, or leave it out",
+    )
 
 
 def _ours(element: Element, names: Iterable[str]) -> Iterator[Problem]:
