@@ -9,7 +9,7 @@ from auroral.dpc.coverage import Level
 from auroral.dpc.events import Evaluate, Evaluated
 from auroral.dpc.port import Port
 from auroral.dpc.sunion import OutputSpec
-from auroral.dpc.values import Content
+from auroral.dpc.values import Content, Snapshot
 
 Gaps = Mapping[tuple[str, int], Level]
 """Source and bucket, where not all of it was there."""
@@ -44,13 +44,16 @@ class Lineage:
         ports: Mapping[str, Port],
         job: Evaluate,
         result: Evaluated,
+        final: Mapping[str, Snapshot],
     ) -> None:
+        """`final`: the stable state of each fold. What was guessed right may have been made from what was not known to be all."""
         for stream, given in result.contents.items():
             output, first = outputs[stream], job.begin
             gaps: Gaps = {}
             if output.folds:
                 start = job.states[stream]
-                _, gaps = self.states.get(id(start.state), (None, {}))
+                if start != final[stream]:
+                    _, gaps = self.states.get(id(start.state), (None, {}))
                 first = start.bucket
             for bucket in range(first, job.end):
                 new = self._gaps(output, ports, job, bucket)

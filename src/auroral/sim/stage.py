@@ -121,7 +121,8 @@ class Stage:
         assert isinstance(core, Replica)
         version = self.scenario.version(query, job.version)
         result = version.evaluate(job)
-        self.lineage.evaluated({one.stream: one for one in version.outputs}, core.ports, job, result)
+        final = {stream: union.fold.stable for stream, union in core.unions.items() if union.fold is not None}
+        self.lineage.evaluated({one.stream: one for one in version.outputs}, core.ports, job, result, final)
         return result
 
     def _job_seconds(self, job: Evaluate) -> float:

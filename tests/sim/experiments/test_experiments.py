@@ -77,10 +77,13 @@ def test_e7(monkeypatch):
     monkeypatch.setattr(e7_correcting, "STATES", (0, 2_000, 4_000))
     monkeypatch.setattr(e7_correcting, "ROWS", (5_000, 20_000, 40_000))
     found = e7_correcting.experiment(WITH_ROWS)
-    assert holding(found) == [True, False, True, True, True, True, True, True, True, False]
-    full, affected, cut_off = ([int(cell.replace(",", "")) for cell in row[2:]] for row in found.rows)
+    assert holding(found) == [True, False, True, True, True, True, True, True, True, True]
+    rows = [[int(cell.replace(",", "")) for cell in row[2:]] for row in found.rows]
+    full, affected, cut_off, affected_by_nothing, cut_off_by_nothing = rows
     assert all(a < f for a, f in zip(affected, full, strict=True))
-    assert (cut_off[0], cut_off[1]) == (affected[0], affected[1]) and cut_off[2] < affected[2]
+    assert all(c <= a for c, a in zip(cut_off, affected, strict=True)) and cut_off[2] < affected[2]
+    assert 2 * cut_off_by_nothing[0] == affected_by_nothing[0], "on the first of two nodes only"
+    assert cut_off_by_nothing[2] == 0 < affected_by_nothing[2]
 
 
 def test_e7_where_rows_cost_nothing_that_could_be_measured(monkeypatch):
@@ -101,6 +104,11 @@ def test_work_is_counted_as_it_was_done():
     behind = work.done(work.Work(QUICK, rate=1_000, changed=0.0, depth=2))
     assert {stream for stream, _ in behind.given} == {"n0.b0", "n1.b0"}
     assert behind.sent == 0 < behind.confirmed
+    assert (behind.spared, behind.behind) == (0, behind.guessed_behind)
+    # And which does not compute these again.
+    cut_off = work.done(work.Work(QUICK, rate=1_000, changed=0.0, depth=2, cut_off=True))
+    assert (cut_off.spared, cut_off.behind) == (cut_off.guessed_behind, 0)
+    assert (cut_off.sent, cut_off.confirmed) == (behind.sent, behind.confirmed)
 
 
 def test_the_report_has_every_statement_and_plot():

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from statistics import mean
 
-from auroral.dpc.events import Effect, Evaluate, Evaluated, Event, Send
+from auroral.dpc.events import Effect, Evaluate, Evaluated, Event, Report, Send
 from auroral.dpc.replica import Replica
 from auroral.dpc.settings import Settings
 from auroral.dpc.sunion import OutputSpec
@@ -77,6 +77,8 @@ class Work:
     """The share of buckets in which the stream that fails has rows."""
     depth: int = 1
     as_one: bool = False
+    cut_off: bool = False
+    """Whether what was guessed right is neither computed nor sent again; else nothing is remembered that could have been."""
     phase: float = 0.0
 
     @property
@@ -131,6 +133,10 @@ class Done:
     """Buckets of all boxes."""
     others: int = 0
     """Those of boxes that the stream that failed does not lead to."""
+    behind: int = 0
+    """Those of nodes behind the first."""
+    spared: int = 0
+    """Buckets that were final as they had been guessed, without being computed again."""
     read: int = 0
     """Rows that jobs read for it."""
     sent: int = 0
@@ -160,7 +166,13 @@ class Done:
         again = asked & self.given
         self.computed += len(again)
         self.others += sum(not stream.endswith(".b0") for stream, _ in again)
+        self.behind += sum(not stream.startswith("n0.") for stream, _ in again)
         self.read += sum(content.count for view in job.view.values() for content in view.values()) if again else 0
+
+    @property
+    def guessed_behind(self) -> int:
+        """Buckets that nodes behind the first gave out tentatively."""
+        return sum(not stream.startswith("n0.") for stream, _ in self.given)
 
     def sends(self, core: Replica, message: object) -> None:
         match message:
@@ -195,6 +207,8 @@ def _done(work: Work) -> Done:
                     found.computes(now, effect)
                 elif isinstance(effect, Send):
                     found.sends(core, effect.message)
+                elif isinstance(effect, Report) and effect.kind == "guessed right":
+                    found.spared += effect.count
 
     def look() -> None:
         core = stage.world.cores["n0@n0a"]
@@ -202,6 +216,11 @@ def _done(work: Work) -> Done:
         held = [content for port in core.ports.values() for content in port.stable.values()]
         found.held = sum(content.count for content in held)
 
+    if not work.cut_off:
+        for core in stage.world.cores.values():
+            if isinstance(core, Replica):
+                for union in core.unions.values():
+                    union.guessed.most = 0
     stage.world.observers.append(observe)
     stage.world.at(work.healed, look)
     run, metrics = watched(stage)
