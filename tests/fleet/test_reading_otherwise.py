@@ -81,6 +81,8 @@ def test_a_query_reads_another_querys_output_and_another_input(
     told = capsys.readouterr().out
     assert "reads more  back: highs, for version 1" in told
     assert "reads more  front: west, for version 1" in told
+    # What the client writes is merged meanwhile.
+    until(lambda: list((folder / "outputs" / "sums.parquet").glob("part-*-*_*.parquet")))
     fleet = fleet_in(folder)
     last = closed(fleet)
     until(lambda: client(fleet)["streams"]["highs"]["frontier"] >= last)
