@@ -18,13 +18,16 @@ BENCHMARKS: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "catchup": (catchup.measure, "five million rows at once, against the plain batch and Structured Streaming"),
     "windows": (windows.measure, "windows of 10 and of 1,000 buckets on the same data"),
     "folds": (folds.measure, "a bucket that touches 1,000 keys of a fold, with 1,000 and with 1,000,000 keys in all"),
-    "wire": (wire.measure, "a message or a frame from one process to another over Flight"),
+    "wire": (
+        wire.measure,
+        "a bucket from a source to where a replica has taken it in, and a message over Flight alone",
+    ),
     "failures": (
         failures.measure,
         "a silent input and a killed replica at real processes: delays, corrections, failover",
     ),
     "load": (load.measure, "the highest rate that two queries with two replicas each hold (long)"),
-    "overhead": (overhead.measure, "a replica that catches up: the share of its time that it is in the engine"),
+    "overhead": (overhead.measure, "a replica that catches up, and a bare engine on the same rows"),
     "stall": (stall.measure, "a silent input, beside Structured Streaming"),
     "nexmark": (nexmark.measure, "the queries of Nexmark, against the plain batch run of each"),
     "memory": (memory.measure, "resident memory between bucket 5,000 and bucket 10,000 (long)"),

@@ -1,4 +1,4 @@
-"""Send to deliver between two processes over Flight on this machine: what a hop adds.
+"""A hop between two processes over Flight on this machine: send to admit (`bench.admitting`), and send to deliver, of the transport alone.
 
 A node in this process sends, one in a child process takes what comes and answers. Clocks of two processes on one machine are the same
 (CLOCK_MONOTONIC), so that the child says when it was told. Small control messages and frames of 1,000 rows go one at a time; frames of
@@ -22,16 +22,30 @@ from auroral.model.deployment import Endpoint
 from auroral.wire.addresses import AddressBook
 from auroral.wire.flight import FlightTransport
 from auroral.wire.hello import Identity
+from bench.admitting import measured
 from bench.feeding import ms, percentile
 
 BUCKET = 500_000
 SMALL, FRAMES, MANY, LARGE = 2_000, 500, 400, 4
+ADMITTED = {"1,000 rows": 1_000, "10,000 rows": 10_000}
 ASKED_MS = 15.0
 """Issue 4: transport and protocol add at most so much a hop, p50."""
 
 
 def measure() -> dict[str, Any]:
-    return asyncio.run(_measure())
+    admitted = asyncio.run(measured({name: [rows(count)] * FRAMES for name, count in ADMITTED.items()}))
+    found = asyncio.run(_measure())
+    p50 = {name: percentile(times, 0.5) for name, times in admitted.items()}
+    p99 = {name: percentile(times, 0.99) for name, times in admitted.items()}
+    worst = max(p50.values())
+    said = [f"send to admit, {name}: p50 {ms(p50[name]):.1f} ms, p99 {ms(p99[name]):.1f} ms a hop" for name in p50]
+    said.append(f"asked: p50 at most {ASKED_MS:g} ms a hop: {'met' if worst * 1000 <= ASKED_MS else 'MISSED'}")
+    return {
+        **found,
+        "table": [*said, *found["table"]],
+        "admit_p50_us": {name: round(1e6 * value) for name, value in p50.items()},
+        "admit_p99_us": {name: round(1e6 * value) for name, value in p99.items()},
+    }
 
 
 def rows(count: int) -> pa.Table:
@@ -107,11 +121,10 @@ async def _measured(near: Near) -> dict[str, Any]:
     beside = await _beside_large(near)
     p50 = {"control": percentile(small, 0.5), "1,000 rows": percentile(frames, 0.5)}
     p99 = {"control": percentile(small, 0.99), "1,000 rows": percentile(frames, 0.99)}
-    table = [f"{name}: p50 {ms(p50[name]):.1f} ms, p99 {ms(p99[name]):.1f} ms a hop" for name in p50]
+    table = [f"send to deliver, {name}: p50 {ms(p50[name]):.1f} ms, p99 {ms(p99[name]):.1f} ms a hop" for name in p50]
     table += [
         f"frames of 10,000 rows: {a_second:.0f} a second, {a_second * many.nbytes / 1e6:.0f} MB/s",
         f"control beside frames of 50 MB: p50 {ms(percentile(beside, 0.5))} ms, worst {ms(max(beside))} ms ({len(beside)})",
-        f"asked: p50 at most {ASKED_MS:g} ms a hop: {'met' if max(p50.values()) * 1000 <= ASKED_MS else 'MISSED'}",
     ]
     return {
         "table": table,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import auroral
 from auroral.dpc.fragments import cut
 from auroral.dpc.splicing import spliced
@@ -68,3 +70,26 @@ def test_a_window_behind_it_sees_both():
     d = auroral.diagram("d", bucket="1s")
     summed(d, d.input("kept", "n int"))
     assert outputs(found, ROWS) == outputs(d.check(), between, name="kept")
+
+
+def test_a_version_may_read_another_stream():
+    def reading(name: str) -> Checked:
+        d = auroral.diagram("d", bucket="1s")
+        inputs = {one: d.input(one, "n int") for one in ("a", "b")}
+        with d.query("first"):
+            inputs["a"].filter("low", "n < 20").output()
+            inputs["b"].filter("kept", "n > 1").output()
+        with d.query("second"):
+            inputs[name].aggregate("sums", {"total": "sum(n)"}, window="3s", advance="1s").output()
+        return d.check()
+
+    def given(checked: Checked) -> Found:
+        other = [replace(row, values=(100,)) for row in ROWS]
+        found = evaluate(checked, {"a": ROWS, "b": other}, END).streams["sums"]
+        return [(row.stime, row.values) for row in found]
+
+    before, after = reading("a"), reading("b")
+    fragments, later = (cut(one, read_deployment(DEPLOYED)) for one in (before, after))
+    (second,) = (one for one in later.all if one.name == "second")
+    found = spliced(before, fragments, {"second": [(START, second)]})
+    assert given(found) == by_time(given(before), given(after))

@@ -315,6 +315,23 @@ def test_one_that_is_further_behind_than_a_job_takes_buckets_corrects():
     assert found.state(0.6) is State.STABLE, "what it promised to wait for is not its own delay"
 
 
+def test_one_that_a_promise_holds_up_says_so():
+    """Also where nothing is ever tentative: what comes next may never come."""
+    found = union(bound=float("inf"))
+    list(found.outlet.give_stable([Content(bucket, 1) for bucket in range(4)], 0.4))
+    found.versions.plan = Plan((0,), 4, 1)
+    for name in "st":
+        stable(found, name, 6, 0.5)
+    assert found.state(0.6) is State.STABLE, "a bucket or two may wait for a job"
+    for name in "st":
+        stable(found, name, 9, 0.5)
+    assert (found.state(0.6), found.held_up) == (State.UP_FAILURE, True)
+    found.outlet.newest = 5
+    assert found.state(0.6) is State.UP_FAILURE, "as long as it is held up, nothing is corrected"
+    found.versions.plan = Plan((0, 4), None, 1)
+    assert (found.state(0.6), found.held_up) == (State.STABILIZATION, False)
+
+
 def test_a_state_is_noted_with_its_time_and_a_failure_ends_when_all_is_stable():
     found = union()
     found.note_state(0.1)

@@ -16,7 +16,8 @@ from auroral.dpc.states import State
 from auroral.dpc.sunion import OutputSpec
 from auroral.dpc.switching import Offer
 from auroral.dpc.values import Ack, Content, Hashes, Ping, Pong, Prepare, Stable
-from auroral.dpc.why import arranged, why
+from auroral.dpc.versions import NO_CHANGE
+from auroral.dpc.why import arranged, waits_for, why
 
 SETTINGS = Settings(bucket=0.5, bound=3.0)
 
@@ -170,3 +171,16 @@ def test_a_change_that_is_not_decided_is_told_by_the_catalog_and_by_those_that_p
     list(found.unions["o"].outlet.give_stable([Content(bucket, 1) for bucket in range(limit)], 0.5))
     said = f"nothing from bucket {limit} on is made stable until a change that it promised to wait for is decided"
     assert said in why(found, "o", 0.5).because
+    assert (
+        "it waits for the catalog to say where version 1 begins, or that attempt 1 at it is void"
+        in why(found, "o", 0.5).because
+    )
+    assert waits_for(found, "o") is None, "its inputs are no further"
+    for port in found.ports.values():
+        port.frontier = limit + 10
+    told = waits_for(found, "o")
+    assert (
+        told == f"the catalog, to decide where version 1 begins: nothing from bucket {limit} on is made stable before"
+    )
+    found.versions.plan = NO_CHANGE
+    assert waits_for(found, "o") is None

@@ -18,10 +18,11 @@ from auroral.node.store.layouts import layout_from_json, layout_to_json
 from edge.postgresql import Server
 
 FIRST = Layout({"q": ("q@a", "q@b")})
-MOVING = replace(FIRST, number=1, moving="q", after=("q@c", "q@b"), wanted=(Wanted("q"),))
+MOVING = replace(FIRST, number=1, moving="q", after=("q@c", "q@b"), wanted=(Wanted("q", inputs=("s", "t")),))
 MOVED = replace(
     FIRST, number=4, members={"q": ("q@c", "q@b")}, versions={"q": Decision((0, 7), 2)}, phase=Phase.PREPARE
 )
+MOVED = replace(MOVED, added={"q": ("s", "t")})
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +73,19 @@ def test_what_is_kept_is_found_by_the_next_life(address: str, tmp_path: Path) ->
     assert [(row["what"], row["detail"]) for row in found["history"]] == [
         ("move begins", "q: q@a, q@b to q@c, q@b"),
         ("move ends", "q: q@c, q@b"),
+        ("reads more", "q: s, t, for version 2"),
         ("changed", "q: version 1 from bucket 7 on"),
         ("state", "a s STABLE"),
         ("state", "b DOWN"),
     ]
     second.close()
+
+
+def test_a_layout_from_before_versions_could_read_more_is_read() -> None:
+    stored = json.loads(json.dumps(layout_to_json(MOVING)))
+    del stored["added"]
+    stored["wanted"] = [wanted[:3] for wanted in stored["wanted"]]
+    assert layout_from_json(stored) == replace(MOVING, wanted=(Wanted("q"),))
 
 
 def test_the_copy_is_mended_when_the_catalog_comes_back(address: str, tmp_path: Path) -> None:

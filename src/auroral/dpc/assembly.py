@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from auroral.dpc.client import Client
@@ -12,6 +12,7 @@ from auroral.dpc.reconfiguration import Reconfiguration
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Settings
 from auroral.dpc.source import Source
+from auroral.dpc.versions import Reading, Readings
 
 CLIENT = "client"
 """The core, and the node that it runs on."""
@@ -29,6 +30,8 @@ class Assembly:
     settings: Settings
     bounds: Mapping[str, float] = field(default_factory=dict)
     """X of the outputs that have one of their own."""
+    later: Mapping[str, Readings] = field(default_factory=dict)
+    """By query, what its later versions read."""
 
     @property
     def topology(self) -> Topology:
@@ -53,19 +56,31 @@ class Assembly:
         return next(fragment for fragment in self.fragments.all if fragment.name == name)
 
     def computed_from(self, stream: str) -> tuple[str, ...]:
-        """The sources of a stream."""
-        for fragment in self.fragments.all:
-            for output in fragment.outputs:
-                if output.stream == stream:
-                    return tuple(sorted({source for read in output.reads for source in self.computed_from(read)}))
-        return (stream,)
+        """The sources of a stream, by any version."""
+        reads = self._reads
+        return tuple(sorted(found for found in _reached(stream, reads) if found not in reads))
 
     def bound(self, stream: str) -> float:
-        """The lowest of those that are computed from it, or are it."""
-        found = [self.bounds.get(stream, self.settings.bound)] if stream in self.fragments.client else []
+        """The lowest of those that are computed from it, by any version, or are it."""
+        readers: dict[str, set[str]] = {}
+        for output, read in self._reads.items():
+            for one in read:
+                readers.setdefault(one, set()).add(output)
+        client = [found for found in _reached(stream, readers) if found in self.fragments.client]
+        return min(self.bounds.get(found, self.settings.bound) for found in client)
+
+    @property
+    def _reads(self) -> dict[str, set[str]]:
+        """By output."""
+        found: dict[str, set[str]] = {}
         for fragment in self.fragments.all:
-            found += [self.bound(output.stream) for output in fragment.outputs if stream in output.reads]
-        return min(found)
+            for output in fragment.outputs:
+                later = [said[output.stream].reads for said in self._later(fragment) if output.stream in said]
+                found[output.stream] = set(output.reads).union(*later)
+        return found
+
+    def _later(self, fragment: Fragment) -> Iterable[Mapping[str, Reading]]:
+        return self.later.get(fragment.name, {}).values()
 
     def source(self, stream: str, layout: Layout) -> Source:
         readers = self._wiring(self.source_core(stream), layout).readers[stream]
@@ -78,8 +93,10 @@ class Assembly:
             output.stream: replace(output, readers=wiring.readers[output.stream], bound=self.bound(output.stream))
             for output in fragment.outputs
         }
-        sources = {stream: self.computed_from(stream) for stream in fragment.inputs}
-        spec = ReplicaSpec(core, wiring.inputs, sources, outputs, wiring.peers, durable=True)
+        later = {stream for said in self._later(fragment) for one in said.values() for stream in one.reads}
+        sources = {stream: self.computed_from(stream) for stream in later.union(wiring.inputs)}
+        readings = self.later.get(fragment.name, {})
+        spec = ReplicaSpec(core, wiring.inputs, sources, outputs, wiring.peers, durable=True, readings=readings)
         return Replica(spec, self.settings, recovering)
 
     def client(self, layout: Layout) -> Client:
@@ -90,3 +107,13 @@ class Assembly:
 
     def _wiring(self, core: str, layout: Layout) -> Wiring:
         return layout.at_start.wirings(self.topology)[core]
+
+
+def _reached(stream: str, leads_to: Mapping[str, Iterable[str]]) -> set[str]:
+    """With itself. A version that was given up may close a loop with a later one."""
+    found, left = {stream}, [stream]
+    while left:
+        new = set(leads_to.get(left.pop(), ())) - found
+        found |= new
+        left += new
+    return found

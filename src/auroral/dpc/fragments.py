@@ -77,8 +77,10 @@ def named_after(query: str, count: int) -> tuple[str, ...]:
     return tuple(f"{query}{chr(ord('a') + i)}" for i in range(count))
 
 
-def cut(checked: Checked, deployment: Deployment | None = None, replicas: int = 2) -> Fragments:
-    """Without a deployment all boxes are one fragment, on so many nodes."""
+def cut(
+    checked: Checked, deployment: Deployment | None = None, replicas: int = 2, also: Iterable[str] = ()
+) -> Fragments:
+    """Without a deployment all boxes are one fragment, on so many nodes. `also`: streams that are given, read or not, where there are such."""
     wanted = [output.stream for output in checked.diagram.outputs]
     endpoints: dict[str, Endpoint] = {}
     if deployment is None:
@@ -90,7 +92,8 @@ def cut(checked: Checked, deployment: Deployment | None = None, replicas: int = 
     # Control streams, without fields, are the system's own.
     client = tuple(stream for stream in dict.fromkeys(wanted) if checked.streams[stream].schema.fields)
     _refuse_inputs(checked.diagram, client)
-    boxes = _leading_to(checked, client)
+    given = (*client, *also)
+    boxes = _leading_to(checked, given)
     made = {stream: names[box.box.name] for box in boxes for stream in box.box.outputs}
     idle = [name for name in hosts if name not in made.values()]
     if idle:
@@ -100,7 +103,7 @@ def cut(checked: Checked, deployment: Deployment | None = None, replicas: int = 
             "    next: make one of their streams an output, or leave them out"
         )
     fragments = {
-        name: _fragment(replace(checked, boxes=tuple(boxes)), names, name, hosts[name], client) for name in hosts
+        name: _fragment(replace(checked, boxes=tuple(boxes)), names, name, hosts[name], given) for name in hosts
     }
     return Fragments(tuple(fragments[name] for name in _in_order(fragments, made)), client, endpoints)
 
@@ -195,17 +198,17 @@ def _all_must_be_placed(diagram: Diagram, deployment: Deployment) -> None:
 
 
 def _fragment(
-    checked: Checked, names: Mapping[str, str], name: str, hosts: tuple[str, ...], client: tuple[str, ...]
+    checked: Checked, names: Mapping[str, str], name: str, hosts: tuple[str, ...], given: tuple[str, ...]
 ) -> Fragment:
     boxes = tuple(box for box in checked.boxes if names[box.box.name] == name)
     made = [stream for box in boxes for stream in box.box.outputs]
     read = dict.fromkeys(stream for box in boxes for stream in box.box.inputs if stream not in made)
-    asked_for = {s for box in checked.boxes if names[box.box.name] != name for s in box.box.inputs} | {*client}
+    asked_for = {s for box in checked.boxes if names[box.box.name] != name for s in box.box.inputs} | {*given}
     outputs = tuple(Output(stream) for stream in made if stream in asked_for)
     part = part_of(checked, boxes, tuple(read), outputs)
     specs = _specs(part.boxes, read, checked.diagram.bucket)
-    given = [replace(specs[o.stream], constraints=_constraints(checked.diagram, o.stream)) for o in outputs]
-    return Fragment(name, hosts, part, tuple(given))
+    made_here = [replace(specs[o.stream], constraints=_constraints(checked.diagram, o.stream)) for o in outputs]
+    return Fragment(name, hosts, part, tuple(made_here))
 
 
 def _constraints(diagram: Diagram, stream: str) -> tuple[AtLeast, ...]:

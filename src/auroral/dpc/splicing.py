@@ -38,7 +38,7 @@ def _boxes(fragment: Fragment, later: Sequence[tuple[int, Fragment]]) -> Iterato
     versions = [fragment, *(one for _, one in later)]
     for number, version in enumerate(versions):
         for box in version.checked.diagram.boxes:
-            inputs = tuple(s if s in fragment.inputs else _of_version(s, number) for s in box.inputs)
+            inputs = tuple(s if s in version.inputs else _of_version(s, number) for s in box.inputs)
             outputs = tuple(_of_version(stream, number) for stream in box.outputs)
             # Whatever it is called here, it drops what it dropped.
             spec = replace(box.spec, seed=box.name) if isinstance(box.spec, RandomDrop | WindowDrop) else box.spec

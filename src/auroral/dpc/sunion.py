@@ -425,13 +425,24 @@ class SUnion:
             required = self.spec.required if not self.versions.readings else self.reading(self._last).required
             nothing_comes = any(group <= dead for group in required) or self._held_back(now)
             return State.FAILURE if nothing_comes else State.UP_FAILURE
+        if self.held_up:
+            return State.UP_FAILURE
         if self.outlet.newest >= self.outlet.frontier:
             return State.STABILIZATION
-        # As far behind as a failure that would just be noticed, jobs of the usual length apart. However much the next job takes of it; only
-        # what waits for a promise is not its own delay.
-        there = min([self.versions.plan.limit, *(port.frontier for port in self.used.values())])
+        # However much the next job takes of it; only what waits for a promise is not its own delay.
+        return State.STABILIZATION if self._behind(self.versions.plan.limit) else State.STABLE
+
+    def _behind(self, limit: int = UNLIMITED) -> bool:
+        """Whether it is as far behind its inputs, or this, as a failure that would just be noticed, jobs of the usual length apart."""
+        there = min([limit, *(port.frontier for port in self.used.values())])
         behind = (there - self.outlet.frontier) * self.settings.bucket - 2 * self.usual_job.highest
-        return State.STABILIZATION if behind > self.settings.detection else State.STABLE
+        return behind > self.settings.detection
+
+    @property
+    def held_up(self) -> bool:
+        """Whether a promise keeps from being made stable what all inputs have stable. Who reads had better do so elsewhere: another replica may
+        have promised nothing."""
+        return self.outlet.frontier >= self.versions.plan.limit and self._behind()
 
     def said(self, now: float) -> State:
         """The state, for all who ask: as long as all is well, only time can have changed it since it was noted."""

@@ -66,6 +66,8 @@ def arranged(core: Reconfiguration, stream: str) -> Iterator[str]:
         untold = sorted(layout.concerned(core.topology) & core.untold.keys())
         yield from ([f"it waits for {', '.join(untold)} to say so"] if untold else [])
     if (change := core.change) is not None and change.query == query:
+        if untold := sorted(layout.read_by_change(core.topology) & core.untold.keys()):
+            yield f"version {change.version} reads more, and waits for {', '.join(untold)} to know of that"
         silent = ", ".join(replica for replica in change.replicas if replica not in change.promises)
         yield f"it gets version {change.version}: {silent} has not promised yet where, in attempt {change.attempt}"
     for wanted in layout.wanted:
@@ -82,8 +84,7 @@ def _replica(core: Replica, union: SUnion, now: float) -> Iterator[str]:
     for port in union.used.values():
         yield from _input(port, core.monitor, now)
     yield from _next_bucket(union, now)
-    if union.outlet.frontier >= core.versions.plan.limit:
-        yield f"nothing from bucket {core.versions.plan.limit} on is made stable until a change that it promised to wait for is decided"
+    yield from _promised(core, union)
     yield from (f"{warning.kind}: {warning.detail}" for warning in warnings(union))
     for number, job in core.jobs.running.items():
         if union.outlet.stream in job.outputs:
@@ -99,6 +100,21 @@ def _replica(core: Replica, union: SUnion, now: float) -> Iterator[str]:
     if union.outlet.newest >= union.outlet.frontier:
         yield f"{_buckets(union.outlet.frontier, union.outlet.newest + 1)} may have been given out tentatively, to be corrected"
     yield from _buffer(union.outlet)
+
+
+def _promised(core: Replica, union: SUnion) -> Iterator[str]:
+    plan = core.versions.plan
+    if union.outlet.frontier >= plan.limit:
+        yield f"nothing from bucket {plan.limit} on is made stable until a change that it promised to wait for is decided"
+        yield f"it waits for the catalog to say where version {plan.next_version} begins, or that attempt {plan.attempt} at it is void"
+
+
+def waits_for(core: Replica, stream: str) -> str | None:
+    """Whom an output is held up by that has promised something, in a few words."""
+    if not core.unions[stream].held_up:
+        return None
+    plan = core.versions.plan
+    return f"the catalog, to decide where version {plan.next_version} begins: nothing from bucket {plan.limit} on is made stable before"
 
 
 def _input(port: Port, monitor: Monitor, now: float) -> Iterator[str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,20 +19,59 @@ from auroral.edge.sinks import OutputError, Sink
 from auroral.model.errors import AuroralError
 from auroral.model.schema import Schema
 
-_PART = re.compile(r"^part-(\d+)_(-?\d+)_(-?\d+)\.parquet$")
+_PART = re.compile(r"^part-(\d+)(?:-(\d+))?_(-?\d+)_(-?\d+)\.parquet$")
 
 
-def part_name(number: int, low: int, high: int) -> str:
-    return f"part-{number:08}_{low}_{high}.parquet"
+class Part(NamedTuple):
+    """A file with the rows of [low, high): one part, or those from `first` to `last` that were merged."""
+
+    first: int
+    last: int
+    low: int
+    high: int
+
+    @property
+    def name(self) -> str:
+        merged = f"-{self.last:08}" if self.last > self.first else ""
+        return f"part-{self.first:08}{merged}_{self.low}_{self.high}.parquet"
+
+    @property
+    def made_from(self) -> int:
+        """How many parts are in it."""
+        return self.last - self.first + 1
 
 
-def stored_parts(folder: Path) -> dict[int, tuple[int, int]]:
-    """By number, from where to where the parts reach that are in `folder`, committed or not."""
-    return {int(m[1]): (int(m[2]), int(m[3])) for path in folder.iterdir() if (m := _PART.match(path.name))}
+def stored_parts(folder: Path) -> tuple[list[Part], list[Part]]:
+    """What is in `folder`, committed or not, in its order: the parts that count, and those that are in another one too, as merging them was not
+    finished."""
+    matches = [m for path in folder.iterdir() if (m := _PART.match(path.name))]
+    found = [Part(int(m[1]), int(m[2] or m[1]), int(m[3]), int(m[4])) for m in matches]
+    counting, covered = list[Part](), list[Part]()
+    for part in sorted(found, key=lambda one: (one.first, -one.last)):
+        (covered if counting and part.last <= counting[-1].last else counting).append(part)
+    return counting, covered
+
+
+def write_part(path: Path, rows: pa.Table) -> None:
+    """As a whole or not at all. Durable when this returns."""
+    temporary = path.with_name(path.name + ".tmp")
+    content = pa.BufferOutputStream()
+    # Whoever reads it can tell that it is damaged: the compression alone does not.
+    pq.write_table(rows, content, write_page_checksum=True)
+    write_new(temporary, memoryview(content.getvalue()))
+    os.replace(temporary, path)
+    sync_folder(path.parent)
+
+
+def lacking(parts: Iterable[Part], length: int) -> list[int]:
+    """Numbers of parts that should be there, and are not."""
+    there = {number for part in parts for number in range(part.first, part.last + 1)}
+    return sorted(set(range(length)) - there)
 
 
 class ParquetSink(Sink):
-    """Files `part-NUMBER_LOW_HIGH.parquet`, each the rows of [LOW, HIGH); ranges without rows have none.
+    """Files `part-NUMBER_LOW_HIGH.parquet`, each the rows of [LOW, HIGH); ranges without rows have none. Who owns the folder may merge some
+    that follow one another (`node.merging`).
 
     Spark and others skip the commit, `_commit.json`, by its underscore.
     """
@@ -65,11 +106,11 @@ class ParquetSink(Sink):
             commit = Commit(str(self.schema), owner)
             commit.save(self._commit_path)
             sync_folder(self.path.parent)
-        parts = stored_parts(self.path)
-        for number in [number for number in parts if number >= commit.length]:
-            (self.path / part_name(number, *parts.pop(number))).unlink()
+        parts, covered = stored_parts(self.path)
+        for part in [*covered, *(part for part in parts if part.first >= commit.length)]:
+            (self.path / part.name).unlink()
         sync_folder(self.path)
-        missing = sorted(set(range(commit.length)) - set(parts))
+        missing = lacking(parts, commit.length)
         if missing:
             raise OutputError(
                 f"{self.path} lacks part {missing[0]} of {commit.length}: it was changed by somebody else\n"
@@ -80,17 +121,12 @@ class ParquetSink(Sink):
     def _write(self, low: int, high: int, rows: pa.Table) -> None:
         self._must_be_usable()
         before = self._commit
-        part = self.path / part_name(before.length, low, high)
+        part = self.path / Part(before.length, before.length, low, high).name
         temporary = part.with_name(part.name + ".tmp")
         commit = before
         try:
             if rows.num_rows:
-                content = pa.BufferOutputStream()
-                # Whoever reads it can tell that it is damaged: the compression alone does not.
-                pq.write_table(rows, content, write_page_checksum=True)
-                write_new(temporary, memoryview(content.getvalue()))
-                os.replace(temporary, part)
-                sync_folder(self.path)
+                write_part(part, rows)
             length = before.length + (1 if rows.num_rows else 0)
             commit = replace(before, frontier=high, length=length, rows=before.rows + rows.num_rows)
             commit.save(self._commit_path)

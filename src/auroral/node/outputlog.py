@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from threading import Lock
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from auroral.edge.commits import Commit, commit_path, read
-from auroral.edge.parquetsink import ParquetSink, part_name, stored_parts
+from auroral.edge.parquetsink import ParquetSink, Part, lacking, stored_parts
 from auroral.edge.sinks import output_schema
 from auroral.edge.stamping import STIME
 from auroral.model.errors import AuroralError
@@ -29,8 +30,34 @@ class DamagedOutput(AuroralError):
         )
 
 
+class Listing:
+    """Which files there are. Numbers only: there is a part for each job with rows, for as long as the run goes on."""
+
+    def __init__(self, parts: Iterable[Part] = ()):
+        self._columns = tuple(array("q") for _ in Part._fields)
+        for part in parts:
+            self.append(part)
+
+    def append(self, part: Part) -> None:
+        # The end last: whoever reads meanwhile goes by the ends.
+        for column, value in zip(self._columns, part, strict=True):
+            column.append(value)
+
+    def __len__(self) -> int:
+        return len(self._columns[-1])
+
+    def __getitem__(self, number: int) -> Part:
+        return Part(*(column[number] for column in self._columns))
+
+    def behind(self, low: int | None) -> Iterator[Part]:
+        """Those that end behind it, of all that there are now."""
+        first = 0 if low is None else bisect_right(self._columns[-1], low)
+        yield from (self[number] for number in range(first, len(self)))
+
+
 class OutputLog:
-    """Parts by stime. From `open` it can be appended to; from `look` it is what was committed just now."""
+    """Parts by stime. From `open` it can be appended to, and its parts merged while others read it; from `look` it is what was committed just
+    now."""
 
     def __init__(self, folder: Path, schema: Schema, sink: ParquetSink | None, commit: Commit):
         self.folder = folder
@@ -38,8 +65,10 @@ class OutputLog:
         self.rows = commit.rows
         self._sink = sink
         self._frontier = commit.frontier
-        # Numbers only: there is a part for each job with rows, for as long as the run goes on.
-        self._lows, self._highs = _parts(folder, commit.length)
+        self._length = commit.length
+        self._listing = _listing(folder, commit.length)
+        self._changing = Lock()
+        """Held by who changes which files there are."""
 
     @staticmethod
     def open(folder: Path, schema: Schema, owner: str) -> OutputLog:
@@ -62,9 +91,9 @@ class OutputLog:
         written = self._sink.append(low, high, rows)
         if written:
             begin = low if before is None else max(before, low)
-            # The end last: whoever reads meanwhile goes by the ends.
-            self._lows.append(begin)
-            self._highs.append(high)
+            with self._changing:
+                self._listing.append(Part(self._length, self._length, begin, high))
+                self._length += 1
         self.rows += written
         self._frontier = self._sink.frontier
         return written
@@ -80,39 +109,76 @@ class OutputLog:
 
     def pieces(self, low: int | None = None, high: int | None = None) -> Iterator[pa.Table]:
         """The same, part by part."""
-        first = 0 if low is None else bisect_right(self._highs, low)
-        for number in range(first, len(self._highs)):
-            begin, end = self._lows[number], self._highs[number]
-            if high is not None and begin >= high:
+        if self._sink is None and self._frontier is not None:
+            # Parts may have been merged with some that were not committed when this was looked at.
+            high = self._frontier if high is None else min(high, self._frontier)
+        gone: str | None = None
+        while True:
+            for part in self._listing.behind(low):
+                if high is not None and part.low >= high:
+                    return
+                if (rows := self._load_or_none(self.folder / part.name)) is None:
+                    if part.name == gone:
+                        raise DamagedOutput(self.folder / part.name, "this part is missing")
+                    # It was merged with others meanwhile.
+                    gone = part.name
+                    break
+                if low is not None and part.low < low:
+                    rows = rows.filter(pc.greater_equal(rows.column(0), low))
+                if high is not None and part.high > high:
+                    rows = rows.filter(pc.less(rows.column(0), high))
+                yield rows
+                low = part.high
+            else:
                 return
-            rows = self._load(self.folder / part_name(number, begin, end))
-            if low is not None and begin < low:
-                rows = rows.filter(pc.greater_equal(rows.column(0), low))
-            if high is not None and end > high:
-                rows = rows.filter(pc.less(rows.column(0), high))
-            yield rows
+            if self._sink is None:
+                self._listing = _listing(self.folder, self._length)
 
     @property
     def parts(self) -> int:
-        return len(self._highs)
+        """Files."""
+        return len(self._listing)
 
     def ranges(self, low: int | None, high: int | None = None) -> Iterator[tuple[int, pa.Table]]:
         """From `low` up to `high`, or to the frontier, in pieces: the end of each, and its rows."""
         # Asked once: what is appended meanwhile is left for the next time.
         until = self._frontier if high is None else high
         assert until is not None
-        for number in range(0 if low is None else bisect_right(self._highs, low), len(self._highs)):
-            begin, end = self._lows[number], min(self._highs[number], until)
-            if begin >= until:
+        for part in self._listing.behind(low):
+            end = min(part.high, until)
+            if part.low >= until:
                 break
-            yield end, self.read(begin if low is None else max(low, begin), end)
+            yield end, self.read(part.low if low is None else max(low, part.low), end)
             low = end
         if low is None or low < until:
             yield until, output_schema(self.schema).empty_table()
 
+    # Merging
+
+    def listed(self) -> list[Part]:
+        return list(self._listing.behind(None))
+
+    def load(self, part: Part) -> pa.Table:
+        return self._load(self.folder / part.name)
+
+    def merged(self, parts: Iterable[Part], into: Part) -> None:
+        """That file has what these have, and is durable: who reads goes by it from now on."""
+        replaced = set(parts)
+        with self._changing:
+            kept = [part for part in self._listing.behind(None) if part not in replaced]
+            self._listing = Listing(sorted([*kept, into]))
+
     def close(self) -> None:
         if self._sink is not None:
             self._sink.close()
+
+    def _load_or_none(self, path: Path) -> pa.Table | None:
+        try:
+            return self._load(path)
+        except DamagedOutput as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return None
+            raise
 
     def _load(self, path: Path) -> pa.Table:
         schema = output_schema(self.schema)
@@ -136,11 +202,14 @@ def _commit(folder: Path) -> Commit:
         raise DamagedOutput(path, f"this says how much of the output counts, and cannot be read: {error}") from error
 
 
-def _parts(folder: Path, length: int) -> tuple[array[int], array[int]]:
-    """Where parts begin and where they end."""
-    found = stored_parts(folder)
-    missing = [number for number in range(length) if number not in found]
-    if missing:
-        raise DamagedOutput(folder, f"part {missing[0]} of {length} is missing")
-    lows, highs = (array("q", (found[number][end] for number in range(length))) for end in (0, 1))
-    return lows, highs
+def _listing(folder: Path, length: int) -> Listing:
+    """Of so many parts. A folder that is looked at while parts are merged may show neither those nor what they became: then it is looked at again."""
+    before: list[Part] | None = None
+    while True:
+        found, covered = stored_parts(folder)
+        missing = lacking(found, length)
+        if not missing:
+            return Listing(part for part in found if part.first < length)
+        if before == [*found, *covered]:
+            raise DamagedOutput(folder, f"part {missing[0]} of {length} is missing")
+        before = [*found, *covered]

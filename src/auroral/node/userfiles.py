@@ -101,7 +101,7 @@ def _judged(folder: RunFolder, stream: str, path: Path, finished: bool, earlier:
 
 def _of_whole(path: Path, schema: Schema, owner: str, own: OutputLog) -> Commit:
     """The commit of a file that must have all that the run gave."""
-    length = path.stat().st_size if is_text(path) else len(stored_parts(path))
+    length = path.stat().st_size if is_text(path) else len(stored_parts(path)[0])
     return Commit(str(schema), owner, own.frontier, length)
 
 

@@ -85,8 +85,9 @@ def _lines(found: dict[str, Any], now: int, bucket: float) -> list[tuple[str, st
                 )
                 for stream, one in found["streams"].items()
             ] + [_sink(one, bucket) for one in found["sinks"]]
-        case "catalog" if found.get("moving"):
-            return [("", f"moves {found['moving']}", "", "", "")]
+        case "catalog" if found.get("moving") or found.get("changing"):
+            does = f"moves {found['moving']}" if found["moving"] else f"changes {found['changing']}"
+            return [("", does, "", "", "")]
         case _:
             return []
 
@@ -130,6 +131,12 @@ def _summary(status: dict[str, dict[str, Any] | None], bounds: Mapping[str, floa
         f"\n  {core} cannot be started, and is tried again: {why.splitlines()[0]}"
         for found in status.values()
         for core, why in (found or {}).get("not_started", {}).items()
+    )
+    told += "".join(
+        f"\n  {stream} of {name} waits for {one['waits_for']}"
+        for name, found in status.items()
+        for stream, one in (found or {}).get("outputs", {}).items()
+        if one.get("waits_for")
     )
     return (
         "".join(delays) + told + f"\n  buckets: {counts['stable']} stable at once, "

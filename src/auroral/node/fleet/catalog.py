@@ -259,6 +259,9 @@ def _told(before: Layout | None, after: Layout) -> Iterator[tuple[str, str]]:
         yield "move begins", f"{after.moving}: {', '.join(after.members[after.moving])} to {', '.join(after.after)}"
     if before is not None and moving is not None and after.moving is None:
         yield "move ends", f"{moving}: {', '.join(after.members[moving])}"
+    for query, streams in after.added.items():
+        if new := streams[len(() if before is None else before.added.get(query, ())) :]:
+            yield "reads more", f"{query}: {', '.join(new)}, for version {len(after.decision(query).starts)}"
     for query, decision in after.versions.items():
         known = 1 if before is None else len(before.decision(query).starts)
         for version in range(known, len(decision.starts)):

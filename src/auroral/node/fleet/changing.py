@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from auroral.dpc.assembly import CATALOG
 from auroral.dpc.fragments import Fragment, Fragments
+from auroral.dpc.keeping import must_have_room
+from auroral.dpc.settings import WrongSettings
 from auroral.dpc.splicing import spliced
 from auroral.model.checking import Checked
 from auroral.model.errors import DiagramError
@@ -14,6 +17,7 @@ from auroral.model.expression import user_functions
 from auroral.node.fleet.deployed import Deployed, DeploymentError
 from auroral.node.fleet.evaluation import ordered_streams
 from auroral.node.fleet.moving import catalog_of, only_here
+from auroral.node.fleet.preparing import must_leave_time
 from auroral.node.fleet.processes import Fleet
 from auroral.node.fleet.versions import Text, add_versions, fragment_of, version_of
 from auroral.node.functionwords import function_words
@@ -30,31 +34,46 @@ def change(fleet: Fleet, wanted: Checked, text: Text | None) -> dict[str, int]:
     _the_same_outside(deployed, wanted, new)
     now = {query: version_of(deployed, query, number - 1) for query, number in numbers.items()}
     versions = {query: n for query, n in numbers.items() if _words(now[query]) != _words(fragment_of(new, query))}
+    changed = {query: fragment_of(new, query) for query in versions}
     problems = [
         problem
-        for query in versions
-        for problem in _problems(fragment_of(deployed.fragments, query), fragment_of(new, query))
+        for query, fragment in changed.items()
+        for problem in _problems(deployed, fragment_of(deployed.fragments, query), fragment)
     ]
+    problems += _loops(deployed, found, changed)
+    if new.depth > deployed.fragments.depth:
+        must_leave_time(wanted, new, min(deployed.agreed.bounds.values()))
     known = [version_of(deployed, query, version) for query, number in numbers.items() for version in range(number)]
     problems += _other_functions([*known, *new.all])
-    if ordered_streams(new) != ordered_streams(deployed.fragments):
+    if not ordered_streams(new) <= ordered_streams(deployed.fragments):
         problems.append("another stream between nodes would have to be kept in order")
     problems += [f"{query} is being changed already" for query in versions if query in busy]
     if not problems:
-        problems += _unjudged(deployed, numbers, {query: fragment_of(new, query) for query in versions})
+        problems += _unjudged(deployed, numbers, changed)
     if problems:
         raise DeploymentError(
             "the deployment cannot be changed to that: "
             + "; ".join(problems)
-            + "\n    allowed: other expressions, parameters and boxes within a "
-            "query, with the same inputs and outputs and no longer windows\n    next: mend it, or begin a new deployment with the new diagram"
+            + "\n    allowed: other expressions, parameters, windows and boxes "
+            "within a query, which reads any of the streams that inputs and other queries give, and gives what it gave\n    next: mend it, or begin a new deployment with the new diagram"
         )
     if versions:
         number = add_versions(deployed.folder, wanted, versions, text)
         words = "\n".join(diagram_words(wanted))
+        _all_learn(fleet, versions)
         for query, version in versions.items():
-            fleet.ask(CATALOG, "change", query=query, version=version, diagram=number, words=words)
+            had = fragment_of(deployed.fragments, query).inputs
+            more = [stream for stream in changed[query].inputs if stream not in had]
+            fleet.ask(CATALOG, "change", query=query, version=version, diagram=number, words=words, inputs=more)
     return versions
+
+
+def _all_learn(fleet: Fleet, versions: Mapping[str, int]) -> None:
+    """Before anybody speaks of a version its replicas know what it reads. Those that do not run find it in the folder when they are started."""
+    for node in fleet.deployed.nodes:
+        if fleet.lives(node):
+            for query, version in versions.items():
+                fleet.ask(node, "learn", query=query, version=version)
 
 
 def decided(fleet: Fleet, query: str, version: int) -> int | None:
@@ -78,7 +97,7 @@ def _the_same_outside(deployed: Deployed, wanted: Checked, new: Fragments) -> No
             "outputs",
             *([(o.stream, c.streams[o.stream].schema) for o in c.diagram.outputs] for c in (deployed.checked, wanted)),
         ),
-        ("queries and nodes", *([(f.name, f.hosts) for f in cut.all] for cut in (deployed.fragments, new))),
+        ("queries and nodes", *(sorted((f.name, f.hosts) for f in cut.all) for cut in (deployed.fragments, new))),
     ]
     wrong = [f"{what}: {_short(old)} here, {_short(other)} there" for what, old, other in differs if old != other]
     if wrong:
@@ -89,23 +108,52 @@ def _the_same_outside(deployed: Deployed, wanted: Checked, new: Fragments) -> No
         )
 
 
-def _problems(first: Fragment, new: Fragment) -> Iterator[str]:
+def _problems(deployed: Deployed, first: Fragment, new: Fragment) -> Iterator[str]:
     """Why replicas cannot go over to it."""
-    name = new.name
-    if (first.inputs, first.streams) != (new.inputs, new.streams):
-        yield f"{name} reads or gives other streams ({', '.join(new.inputs)} to {', '.join(new.streams)})"
+    name, fragments = new.name, deployed.fragments
+    if set(first.streams) != set(new.streams):
+        yield f"{name} would give other streams ({', '.join(new.streams)} and not {', '.join(first.streams)})"
         return
-    for before, after in zip(first.outputs, new.outputs, strict=True):
+    given = {*fragments.sources, *(stream for fragment in fragments.all for stream in fragment.streams)}
+    if unknown := [stream for stream in new.inputs if stream not in given]:
+        yield f"{name} would read {unknown[0]}, which was read by nobody when the deployment began, so that there is no source of it"
+        return
+    before, assembly = {output.stream: output for output in first.outputs}, deployed.assembly
+    for after in new.outputs:
         stream = after.stream
         was, would_be = first.checked.streams[stream], new.checked.streams[stream]
         if (was.schema, was.clocks) != (would_be.schema, would_be.clocks):
             yield f"{stream} would have other fields, or fields with other times"
-        if before.folds or after.folds:
+        if before[stream].folds or after.folds:
             yield f"{stream} depends on all of the past, which another version did not see"
-        elif set(before.required) != set(after.required):
-            yield f"{stream} would need other inputs to be there"
-        elif any(horizon > before.reads.get(read, 0) for read, horizon in after.reads.items()):
-            yield f"{stream} would read more of the past than is kept for it"
+        for read in after.reads:
+            if read not in first.inputs and assembly.bound(read) > assembly.bound(stream):
+                yield (
+                    f"{stream} would read {read}, which may be held back for {assembly.bound(read):g} s, "
+                    f"and it itself only for {assembly.bound(stream):g} s"
+                )
+    try:
+        must_have_room({output.stream: output for output in new.outputs}, deployed.settings)
+    except WrongSettings as error:
+        yield str(error)
+
+
+def _loops(deployed: Deployed, found: Mapping[str, Any], changed: Mapping[str, Fragment]) -> Iterator[str]:
+    """Queries read from each other in one direction, whichever of their versions it is: what one of them has read once is kept for it."""
+    made = {stream: fragment.name for fragment in deployed.fragments.all for stream in fragment.streams}
+    read = {fragment.name: {*fragment.inputs} for fragment in deployed.fragments.all}
+    for query, streams in found["added"].items():
+        read[query].update(streams)
+    for one in found["wanted"]:
+        read[one["query"]].update(one["inputs"])
+    for query, fragment in changed.items():
+        read[query].update(fragment.inputs)
+    try:
+        TopologicalSorter(
+            {query: {made[one] for one in streams if one in made} for query, streams in read.items()}
+        ).prepare()
+    except CycleError as error:
+        yield f"with what earlier versions read, queries would read from one another in a loop: {' reads from '.join(error.args[1][::-1])}"
 
 
 def _unjudged(deployed: Deployed, numbers: Mapping[str, int], new: Mapping[str, Fragment]) -> list[str]:

@@ -128,8 +128,10 @@ class Deployed:
         return Deployed(folder, checked, agreed, cut(checked, _given(folder), agreed.replicas), mine)
 
     def cut(self, checked: Checked) -> Fragments:
-        """Another diagram, as this one is."""
-        return cut(checked, _given(self.folder), self.agreed.replicas)
+        """Another diagram, as this one is. What queries give each other here they give there, whether it is still read or not: a later version
+        may read it again."""
+        given = [stream for fragment in self.fragments.all for stream in fragment.streams]
+        return cut(checked, _given(self.folder), self.agreed.replicas, given)
 
     def begin(self, first: int) -> Deployed:
         """From this bucket on. Durable when this returns."""

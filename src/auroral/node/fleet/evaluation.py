@@ -107,6 +107,8 @@ class Evaluation:
         """Rows that boxes left out of stable buckets in this life, by box and reason."""
         self.spent = {False: 0.0, True: 0.0}
         """Seconds in which the engine was evaluating stable and tentative buckets."""
+        self.ran = {False: 0, True: 0}
+        """Jobs that made buckets stable and tentative."""
         self._session, self._ordered, self._folder = session, ordered, folder.absolute()
         self._lines: dict[bool, dict[tuple[int, tuple[str, ...]], _Line]] = {False: {}, True: {}}
         """By version and outputs."""
@@ -149,6 +151,7 @@ class Evaluation:
                 line.end, line.engine.limits = -1, Limits()
         self.left_out.clear()
         self.spent = dict.fromkeys(self.spent, 0.0)
+        self.ran = dict.fromkeys(self.ran, 0)
 
     def run(self, asked: Evaluate) -> Evaluated:
         if asked.job in self._cancelled:
@@ -173,6 +176,7 @@ class Evaluation:
                 if asked.job in self._cancelled:
                     raise JobCancelled(f"job {asked.job} was cancelled") from error
                 raise
+        self.ran[asked.tentative] += 1
         return Evaluated(asked.job, contents, states)
 
     def cancel(self, asked: Evaluate) -> None:

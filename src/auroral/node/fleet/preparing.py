@@ -268,7 +268,12 @@ def _bounds(checked: Checked, fragments: Fragments, asked: float | None) -> dict
         stream: asked if asked is not None else float("inf") if (us := said[stream]) is None else us / 1e6
         for stream in fragments.client
     }
-    bound = min(bounds.values())
+    must_leave_time(checked, fragments, min(bounds.values()))
+    return bounds
+
+
+def must_leave_time(checked: Checked, fragments: Fragments, bound: float) -> None:
+    """DeploymentError where no failure could be answered within it."""
     times = Settings(bucket=checked.diagram.bucket / 1e6, bound=float("inf"), ping_every=_ping_every(checked))
     needed = times.detection + times.failover + fragments.depth * (USUAL_JOB + times.hop)
     least = round(max(needed, 2 * times.detection), 1)
@@ -279,7 +284,6 @@ def _bounds(checked: Checked, fragments: Fragments, asked: float | None) -> dict
             f"{times.failover:g} s if another replica of one must be read\n"
             f"    allowed: at least {least:g} s\n    next: a larger bound or availability, or shorter buckets"
         )
-    return bounds
 
 
 def _can_be_chosen(checked: Checked, fragments: Fragments, bounds: Mapping[str, float], choices: Choices) -> None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from auroral.dpc.assembly import Assembly
 from auroral.dpc.fragments import Fragment, Fragments
 from auroral.dpc.splicing import spliced
+from auroral.dpc.versions import Reading
 from auroral.edge.durable import make_folder, replace_file, storage_error
 from auroral.model.checking import Checked
 from auroral.node.fleet.deployed import Deployed, DeploymentError
@@ -85,6 +87,20 @@ def version_of(deployed: Deployed, query: str, version: int) -> Fragment:
 
 def fragment_of(fragments: Fragments, query: str) -> Fragment:
     return next(fragment for fragment in fragments.all if fragment.name == query)
+
+
+def reading_of(fragment: Fragment) -> dict[str, Reading]:
+    """By output."""
+    return {output.stream: Reading(output.reads, output.required) for output in fragment.outputs}
+
+
+def assembly_with_versions(deployed: Deployed) -> Assembly:
+    """With what all versions read that are known by now: also one that was given up, or never begun, as nobody knows yet which they are."""
+    later = {
+        query: {version: reading_of(version_of(deployed, query, version)) for version in sorted(versions)}
+        for query, versions in _known(deployed.folder).items()
+    }
+    return replace(deployed.assembly, later=later)
 
 
 def oracle(folder: RunFolder) -> Checked:

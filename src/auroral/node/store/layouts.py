@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from auroral.dpc.layout import Layout, Phase, Wanted
@@ -18,7 +19,8 @@ def layout_to_json(layout: Layout) -> dict[str, Any]:
         "back": layout.back,
         "changing": layout.changing,
         "versions": {query: (decision.starts, decision.attempt) for query, decision in layout.versions.items()},
-        "wanted": [(wanted.query, wanted.leaves, wanted.comes) for wanted in layout.wanted],
+        "wanted": [(wanted.query, wanted.leaves, wanted.comes, wanted.inputs) for wanted in layout.wanted],
+        "added": dict(layout.added),
     }
 
 
@@ -32,5 +34,11 @@ def layout_from_json(stored: dict[str, Any]) -> Layout:
         stored["back"],
         stored["changing"],
         {query: Decision(tuple(starts), attempt) for query, (starts, attempt) in stored["versions"].items()},
-        tuple(Wanted(*wanted) for wanted in stored["wanted"]),
+        tuple(_wanted(*wanted) for wanted in stored["wanted"]),
+        # Older ones have neither this nor the inputs of what is wanted.
+        {query: tuple(streams) for query, streams in stored.get("added", {}).items()},
     )
+
+
+def _wanted(query: str, leaves: str, comes: str, inputs: Iterable[str] = ()) -> Wanted:
+    return Wanted(query, leaves, comes, tuple(inputs))

@@ -93,7 +93,10 @@ class CatalogProcess(Process):
             "phase": None if layout.moving is None else layout.phase.name,
             "changing": layout.changing,
             "starts": {query: list(decision.starts) for query, decision in layout.versions.items()},
-            "waits_for": sorted(layout.concerned(core.topology) & core.untold.keys()),
+            "waits_for": sorted(
+                (layout.concerned(core.topology) | layout.read_by_change(core.topology)) & core.untold.keys()
+            ),
+            "added": {query: list(streams) for query, streams in layout.added.items()},
             "wanted": [asdict(wanted) for wanted in layout.wanted],
         }
 
@@ -136,7 +139,7 @@ class CatalogProcess(Process):
             raise AuroralError(
                 f"{query} was changed meanwhile\n    next: look at it with auroral catalog, and change it again"
             )
-        await self._tell(Propose(query))
+        await self._tell(Propose(query, tuple(map(str, asked["inputs"]))))
 
     async def _give_up(self, asked: Mapping[str, Any]) -> None:
         query, what, layout = str(asked["query"]), str(asked["what"]), self._core.layout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from auroral.dpc.client import Client
 from auroral.dpc.events import Deliver, Effect, Event, Miss
 from auroral.dpc.metrics import Metrics
 from auroral.dpc.why import why
+from auroral.edge.durable import StorageError
 from auroral.engine.arrowrows import as_numbers
 from auroral.model.deployment import endpoint
 from auroral.node.fleet.clientproxy import ClientStore
@@ -22,8 +24,13 @@ from auroral.node.fleet.outputs import Outputs
 from auroral.node.fleet.process import Process
 from auroral.node.fleet.serving import OutputServer, token_of
 from auroral.node.fleet.sinking import Sinking, end_all
+from auroral.node.merging import merge
+from auroral.node.outputlog import DamagedOutput, OutputLog
 from auroral.node.runfolder import RunFolder
 
+_log = logging.getLogger(__name__)
+MERGE_EVERY = 5.0
+"""Seconds."""
 _SHOWN = 500
 """Deliveries that a client remembers for whoever looks."""
 
@@ -55,6 +62,26 @@ class ClientProcess(Process):
         # Before the sinks end: they write what it has stored by then.
         self.opened.push_async_callback(self.host.stop)
         self.host.start(CLIENT, assembly.client(self.deployed.layout), store.started(), store)
+        self.in_the_background(self._merge(dict(store.logs)))
+
+    async def _merge(self, logs: dict[str, OutputLog]) -> None:
+        """Beside all else: there is a part for each delivery."""
+        while True:
+            await asyncio.sleep(MERGE_EVERY)
+            for stream, log in list(logs.items()):
+                merging = asyncio.ensure_future(asyncio.to_thread(merge, log))
+                try:
+                    await asyncio.shield(merging)
+                except asyncio.CancelledError:
+                    # Nobody else may open the log before that is over.
+                    await asyncio.wait([merging])
+                    raise
+                except StorageError as error:
+                    _log.error("%s", error)
+                except DamagedOutput as error:
+                    _log.error("%s", error)
+                    self.events.note("damaged", stream=stream, detail=str(error)[:500])
+                    del logs[stream]
 
     def _begin_sinks(self, outputs: Outputs) -> None:
         agreed, run = self.deployed.agreed, self.run_folder.settings.run

@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from auroral.dpc.assembly import node_of
-from auroral.dpc.events import Effect, Event
+from auroral.dpc.events import Effect, Event, Learned
 from auroral.dpc.layout import Layout
 from auroral.dpc.replica import Replica
 from auroral.dpc.transitions import RECOVERING, Transitions
 from auroral.dpc.versions import Plan
-from auroral.dpc.why import why
+from auroral.dpc.why import waits_for, why
 from auroral.engine.shared import Gateway, attached
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.deployed import DeploymentError, gateway
 from auroral.node.fleet.evaluation import Evaluation, ordered_streams
 from auroral.node.fleet.process import Process
 from auroral.node.fleet.roles.spark import own_session
-from auroral.node.fleet.versions import version_of
+from auroral.node.fleet.versions import assembly_with_versions, version_of
 from auroral.node.store.corestore import CoreStore
 
 _log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ def fingerprint() -> str:
 
 class NodeProcess(Process):
     async def prepare(self) -> None:
-        self.doing |= {"why": self._why}
+        self.doing |= {"why": self._why, "learn": self._learn}
         master = self.deployed.master_of(self.name)
         if master is None:
             self.session = await asyncio.to_thread(attached, await self._gateway())
@@ -151,8 +151,19 @@ class NodeProcess(Process):
         # Of one that is new, only the catalog knows which versions there are.
         started = await asyncio.to_thread(store.started, Plan(layout.decision(query).starts))
         begins = self.new and layout.number == 0
-        replica = self.deployed.assembly.replica(core, layout, recovering=not begins)
+        assembly = await asyncio.to_thread(assembly_with_versions, self.deployed)
+        replica = assembly.replica(core, layout, recovering=not begins)
         self.host.start(core, replica, started, store, self.evaluations[core])
+
+    async def _learn(self, asked: Mapping[str, Any]) -> None:
+        """What a version reads that is about to be wanted. A replica that is just being started may have looked too early, and is told too."""
+        query, version = str(asked["query"]), int(asked["version"])
+        async with self._following:
+            assembly = await asyncio.to_thread(assembly_with_versions, self.deployed)
+            reading = assembly.later[query][version]
+            sources = {stream: assembly.computed_from(stream) for one in reading.values() for stream in one.reads}
+            for core in [core for core in self.host.cores if core.rpartition("@")[0] == query]:
+                self.host.tell(core, Learned(version, reading, sources))
 
     async def _end(self, core: str) -> None:
         await self.host.end(core)
@@ -166,6 +177,8 @@ class NodeProcess(Process):
         found["seconds_in_jobs"] = {
             lane: sum(one[lane == "tentative"] for one in spent) for lane in ("stable", "tentative")
         }
+        ran = [evaluation.ran for evaluation in self.evaluations.values()]
+        found["jobs"] = {lane: sum(one[lane == "tentative"] for one in ran) for lane in ("stable", "tentative")}
         for name, core in self.host.cores.items():
             assert isinstance(core, Replica)
             for stream, offer in core.offers(self.clock.now()).items():
@@ -176,6 +189,7 @@ class NodeProcess(Process):
                     "fresh": offer.fresh,
                     "frontier": offer.frontier,
                     "tentative": tentative,
+                    "waits_for": waits_for(core, stream),
                 }
             for (box, reason), count in dict(self.evaluations[name].left_out).items():
                 found["left_out"][f"{box}: {reason}"] = count
