@@ -143,7 +143,11 @@ FILES: Mapping[str, tuple[str, ...]] = {
         ),
         accessing(
             "select",
-            {"sql": "select * from seen where T = input.t - 1 and seen.v > 5", "pass-on-no-results": "1", "pass-result-sizes": "1"},
+            {
+                "sql": "select * from seen where T = input.t - 1 and seen.v > 5",
+                "pass-on-no-results": "1",
+                "pass-result-sizes": "1",
+            },
             ["b"],
             ["found", "missed", "sizes"],
             "look",
