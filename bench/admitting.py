@@ -71,7 +71,7 @@ async def measured(tables: Mapping[str, Sequence[pa.Table]]) -> dict[str, list[f
         bucket, found = 0, dict[str, list[float]]()
         for name, rows in tables.items():
             found[name] = []
-            for number, table in enumerate([*rows[:1] * WARM, *rows]):
+            for number, table in enumerate([*[rows[0]] * WARM, *rows]):
                 content = Content(bucket + 1, table.num_rows, table)
                 begun = time.monotonic()
                 host.tell(SOURCE, Logged(bucket, content, closed=True))

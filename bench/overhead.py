@@ -1,16 +1,19 @@
 """What the protocol costs: versions, logs, acknowledgements, heartbeats and the way from process to process, beside the engine alone.
 
-The only replica of a query is killed for five minutes while its sources go on, and started again: while it catches up it has always something to evaluate. It is measured from
-when the first of the large jobs has been handled, so that neither its start nor a part of a job counts. Then it is ended, and a bare engine in this process, on the same Spark, evaluates the same logged rows of the same buckets, in as many jobs as the replica had for them, and once more in
-one job of all that a replica may take at a time. It has the rows in memory, cut by bucket, as a replica has, and ends with the results in memory; it goes over them once
-before it is measured.
+The only replica of a query is killed while its sources go on, and started again: while it catches up it has always something to evaluate. It is measured from when
+the first of the large jobs has been handled, so that neither its start nor a part of a job counts; a shorter time away, which is not measured, goes before, so that the JVM knows jobs of that size. Then
+the replica is ended, and while the sources go on as before, a bare engine in a process of its own, on the same Spark, evaluates the same logged rows of the same buckets behind a first job that is not measured either: in
+as many jobs as the replica had for them, and once more in jobs of all buckets that a replica may take at a time. It has the rows in memory, cut by bucket, as a replica has, and ends with the results in memory.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from auroral.dpc.sunion import MOST_BUCKETS
@@ -21,8 +24,10 @@ from auroral.engine.edgelog import STABLE, Segment
 from auroral.engine.evaluate import Engine
 from auroral.engine.sqltext import SEQ, STIME
 from auroral.node.fleet.contents import by_bucket, numbered
+from auroral.node.fleet.deployed import Deployed
 from auroral.node.fleet.processes import Fleet
 from auroral.node.runfolder import RunFolder
+from auroral.node.storeddiagram import load_diagram
 from bench.deployments import SITES, Deliveries, Senders, client, diagram, running
 
 RATE, AWAY, BUCKET = 1500, 300.0, "500ms"
@@ -33,32 +38,24 @@ SOME = 5
 
 
 def measure(rate: int = RATE, away: float = AWAY, bucket: str = BUCKET) -> dict[str, Any]:
-    with running(diagram(bucket, "60s", False), False, replicas=1) as fleet:
-        with closing(Senders(fleet, rate)), closing(Deliveries(fleet)) as given:
+    with running(diagram(bucket, "60s", False), False, replicas=1) as fleet, closing(Senders(fleet, rate)):
+        with closing(Deliveries(fleet)) as given:
             given.warm()
-            fleet.kill(NODE)
-            given_out = int(client(fleet)["streams"]["sums"]["frontier"])
-            time.sleep(away)
-            last = min(int(fleet.ask(site, "status")["closed"]) for site in SITES)
-            fleet.start([NODE])
-            seen = [_sample(fleet)]
-            while seen[-1].frontier <= last:
-                time.sleep(0.01)
-                seen.append(_sample(fleet))
+        _caught_up(fleet, away / 3)
+        begin, end = _caught_up(fleet, away)
         # Nothing else uses this Spark from here on.
         fleet.kill(NODE)
-        begin, end = next(one for one in seen if one.frontier > given_out + SOME), seen[-1]
         buckets, jobs = end.frontier - begin.frontier, end.jobs - begin.jobs
         if jobs < 2:
             raise RuntimeError(
                 f"it caught up in {jobs} jobs behind the first, which is no measure: let it be away for longer than {away:g} s"
             )
-        bare = Bare(fleet, begin.frontier, end.frontier)
-        same, largest = (bare.seconds(size) for size in (-(-buckets // jobs), MOST_BUCKETS))
+        sizes = (-(-buckets // jobs), MOST_BUCKETS)
+        (same, rows), (largest, _) = (_bare(fleet, begin.frontier, end.frontier, size) for size in sizes)
     took, spent = end.at - begin.at, end.spent - begin.spent
     ratio = same / took
     table = [
-        f"a replica caught up {buckets} buckets of {bare.rows_in_all // buckets} rows in {took:.2f} s and {jobs} jobs, {spent:.2f} s of it in the engine",
+        f"a replica caught up {buckets} buckets of {rows // buckets} rows in {took:.2f} s and {jobs} jobs, {spent:.2f} s of it in the engine",
         f"a bare engine took {same:.2f} s for the same rows in as many jobs, {largest:.2f} s in jobs of {MOST_BUCKETS} buckets",
         f"the replica has {ratio:.2f} of the bare engine's throughput (at least {ASKED}): {'met' if ratio >= ASKED else 'MISSED'}; "
         f"{largest / took:.2f} of that with the largest jobs",
@@ -74,6 +71,27 @@ def measure(rate: int = RATE, away: float = AWAY, bucket: str = BUCKET) -> dict[
         "bare_seconds_largest_jobs": largest,
         "ratio": ratio,
     }
+
+
+def _caught_up(fleet: Fleet, away: float) -> tuple[Sample, Sample]:
+    """When the first large job was handled, and when it had all that was closed when it came back."""
+    fleet.kill(NODE)
+    given_out = int(client(fleet)["streams"]["sums"]["frontier"])
+    time.sleep(away)
+    last = min(int(fleet.ask(site, "status")["closed"]) for site in SITES)
+    fleet.start([NODE])
+    seen = [_sample(fleet)]
+    while seen[-1].frontier <= last:
+        time.sleep(0.01)
+        seen.append(_sample(fleet))
+    return next(one for one in seen if one.frontier > given_out + SOME), seen[-1]
+
+
+def _bare(fleet: Fleet, begin: int, end: int, size: int) -> tuple[float, int]:
+    """Seconds, and rows."""
+    command = [sys.executable, "-m", "bench.overhead", str(fleet.deployed.folder), *map(str, (begin, end, size))]
+    said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()[-1].split()
+    return float(said[0]), int(said[1])
 
 
 class Sample(NamedTuple):
@@ -92,15 +110,15 @@ def _sample(fleet: Fleet) -> Sample:
 class Bare:
     """The engine without the protocol, on what the sources have logged for buckets [begin, end) and the horizon before them."""
 
-    def __init__(self, fleet: Fleet, begin: int, end: int):
-        deployed = fleet.deployed
+    def __init__(self, deployed: Deployed, begin: int, end: int, size: int):
         (fragment,) = deployed.fragments.all
         (output,) = fragment.outputs
         self.checked, self.folder = fragment.checked, deployed.folder / "bare"
         self.bucket = self.checked.diagram.bucket
         self.begin, self.end = deployed.first + begin, deployed.first + end
-        self.early = max(deployed.first, self.begin - max(output.reads.values()) + 1)
-        self.engine = Engine(fleet.session(), self.checked, self.folder)
+        self.size, self.before = size, max(deployed.first, self.begin - size)
+        self.early = max(deployed.first, self.before - max(output.reads.values()) + 1)
+        self.engine = Engine(Fleet(deployed).session(), self.checked, self.folder)
         self.rows = {given.stream: self._logged(deployed.folder, given.stream) for given in self.checked.diagram.inputs}
         self.rows_in_all = sum(one.count for rows in self.rows.values() for one in rows[self.begin - self.early :])
         self.schemas = {
@@ -108,7 +126,7 @@ class Bare:
             for edge in self.engine.small.sources
         }
 
-    def _logged(self, folder: Any, stream: str) -> Sequence[Content]:
+    def _logged(self, folder: Path, stream: str) -> Sequence[Content]:
         run = RunFolder.look(folder)
         schema = self.checked.streams[stream].schema
         with closing(SourceLog.open(run.source(stream), schema, stream=stream, readonly=True)) as log:
@@ -116,18 +134,14 @@ class Bare:
         rows = rows.sort_by([(STIME, "ascending"), (SEQ, "ascending")]).drop_columns([SEQ])
         return [Content(0, one.num_rows, one) for one in by_bucket(rows, self.early, self.end, self.bucket)]
 
-    def seconds(self, size: int) -> float:
-        """For all of it, in jobs of so many buckets."""
-        self._all(size)
-        return self._all(size)
-
-    def _all(self, size: int) -> float:
-        self.engine.forget()
-        if self.early < self.begin:
-            self._evaluate(self.early, self.begin)
+    def seconds(self) -> float:
+        """For all of it, behind a job of the same size."""
+        for begin, end in ((self.early, self.before), (self.before, self.begin)):
+            if begin < end:
+                self._evaluate(begin, end)
         began = time.monotonic()
-        for at in range(self.begin, self.end, size):
-            self._evaluate(at, min(at + size, self.end))
+        for at in range(self.begin, self.end, self.size):
+            self._evaluate(at, min(at + self.size, self.end))
         return time.monotonic() - began
 
     def _evaluate(self, begin: int, end: int) -> None:
@@ -138,3 +152,12 @@ class Bare:
         found: Mapping[str, Segment] = self.engine.evaluate(lo, hi).outputs
         for edge in self.engine.small.outputs:
             found[edge.name].load(edge)
+
+
+def main(folder: str, begin: str, end: str, size: str) -> None:
+    bare = Bare(Deployed.look(Path(folder), load_diagram(Path(folder))), int(begin), int(end), int(size))
+    print(bare.seconds(), bare.rows_in_all)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
