@@ -46,6 +46,12 @@ def diagram() -> DiagramBuilder:
         newest = {"first": "firstval(n)", "last": "lastval(n)", "rows": "count()", "mean": "avg(n)"}
         both.aggregate("newest", newest, window="2s", advance="500ms", by=["k"]).output(availability="3s")
         both.running("totals", {"total": "sum(n)"}, by=["k"]).output(availability="3s")
+        threes = {"low": "firstval(n)", "sum": "sum(n)"}
+        both.aggregate_rows("threes", threes, rows=3, by=["k"], on="ts", slack=1, timeout="700ms").output(
+            availability="3s"
+        )
+        met = {"n": "left.n", "m": "right.n"}
+        high.join("met", both, on="left.k = right.k", rows=2, columns=met).output(availability="3s")
         high.join("pairs", both, on="left.k = right.k", within="1s", columns={"n": "left.n", "m": "right.n"}).output()
     return d
 
@@ -116,7 +122,7 @@ def test_two_fragments_in_any_jobs_give_what_one_batch_run_of_the_whole_gives(
     until = (FIRST + BUCKETS) * BUCKET
     sources = {stream: SourceRows([table]) for stream, table in given.items()}
     batch = run_batch(spark, diagram().check(), sources, until, False, tmp_path / "batch")
-    for stream in ("newest", "totals", "pairs"):
+    for stream in ("newest", "totals", "threes", "met", "pairs"):
         whole = pa.concat_tables([pq.read_table(pa.BufferReader(file.read_bytes())) for file in batch.outputs[stream]])
         ours = together(found[stream])
         assert ours.num_rows > 20

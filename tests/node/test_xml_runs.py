@@ -41,6 +41,7 @@ ROWS = {
     "b": [(t, f"k{t % 4}", -1.0 * t) for t in range(1, 40, 2)],
 }
 INDEPENDENT = {**AGGREGATE, "independent-window-alignment": "1", "group-by": "K"}
+TUPLES = {**AGGREGATE, "window-size-by": "TUPLES", "window-size": "5", "advance": "3", "group-by": "k"}
 BY_BUCKET = {**SUNION, "interval": "1000"}
 SERIALIZED = box("sunion", {**BY_BUCKET, "max-delay.1": "500"}, ["a", "b"], ["c_in", "both"], "serialized")
 SPLIT = box("sunion", {**BY_BUCKET, "max-delay.1": "500"}, ["a", "b"], ["c_in", "left", "right"], "split")
@@ -115,6 +116,47 @@ FILES: Mapping[str, tuple[str, ...]] = {
             "counts",
         ),
         outputs("out"),
+    ),
+    "windows of rows and of values, with slack and timeouts": (
+        box("aggregate", {**TUPLES, "order-by": "TUPLENUM", "timeout": "4"}, ["a"], ["counted"], "rows"),
+        box(
+            "aggregate", {**TUPLES, "order-by": "FIELD", "order-on-field": "v", "slack": "2"}, ["a"], ["low"], "ordered"
+        ),
+        box(
+            "aggregate",
+            {**INDEPENDENT, "order-on-field": "V", "slack": "1", "window-size": "2.5", "advance": "2.5"},
+            ["a"],
+            ["far"],
+            "v",
+        ),
+        box("aggregate", {**AGGREGATE, "order-by": "TUPLENUM", "timeout": "7"}, ["a"], ["arrival"], "arrival"),
+        outputs("counted", "low", "far", "arrival"),
+    ),
+    "joins with buffers, and sides that do not look": (
+        box("join", {**JOIN, "left-order-by": "TUPLES", "right-order-by": "TUPLES"}, ["a", "b"], ["last"], "last"),
+        box("join", {**JOIN, "left-order-on-field": "v", "right-order-by": "TUPLES"}, ["a", "b"], ["near"], "near"),
+        box("join", {**JOIN, "timeout": "2"}, ["a", "b"], ["soon"], "soon"),
+        box("sjoin", {**JOIN, "leftjoin": "false"}, ["a", "b"], ["found"], "found"),
+        box("joinstatic", {"predicate": "left.k = right.k", "out-field.0": "right.V"}, ["a", "b"], ["kept"], "kept"),
+        outputs("last", "near", "soon", "found", "kept"),
+    ),
+    "rows that wait": (
+        box("bsort", {"order-on": "V", "slack": "3", "group-by": "K"}, ["b"], ["sorted"], "bsort"),
+        box("wsort", {"order-on": "V", "timeout": "5"}, ["a"], ["timed"], "wsort"),
+        box("waitfor", {"predicate": "buffered.K = enabler.K", "timeout": "3"}, ["a", "b"], ["let_go"], "waitfor"),
+        box(
+            "resample", {"out-field.0": "V", "out-field-name.0": "W", "window-size": "2"}, ["a", "b"], ["w"], "resample"
+        ),
+        box("xsection", {"aggregate-function.0": "sum(V)", "group-by": "K"}, ["sorted"], ["section"], "xsection"),
+        box("combine", {"key-field": "K", "expression.0": "a.T + b.T"}, ["a", "b"], ["both"], "combine"),
+        box(
+            "lrwaitfor",
+            {"key-field": "T", "group-by": "K", "start-key-value": "3"},
+            ["a", "b"],
+            ["as_far"],
+            "lrwaitfor",
+        ),
+        outputs("sorted", "timed", "let_go", "w", "section", "both", "as_far"),
     ),
     "functions of Borealis' users": (
         box("map", mapped(T="T", M="LRSecToMin(T)"), ["a"], ["x"], "minutes"),

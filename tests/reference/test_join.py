@@ -15,7 +15,8 @@ def joined(left, right, left_size, right_size, kind=JoinKind.INNER, until=10_000
     spec = Join("left.k == right.k", JoinBuffer(left_size), JoinBuffer(right_size), columns, kind)
     inputs = {"l": ("k int, v int", rows(*left)), "r": ("k int, v int", rows(*right))}
     result = run(inputs, [Box("j", spec, ("l", "r"), ("o",))], ["o"], until, flush)
-    return [(row.stime, *row.values, *row.order) for row in result.streams["o"]]
+    # Of each side's order key, its stime and a source's number of the row, the number.
+    return [(row.stime, *row.values, row.order[1], row.order[3]) for row in result.streams["o"]]
 
 
 def by_definition(left, right, left_size, right_size, kind, until):

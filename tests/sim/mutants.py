@@ -141,6 +141,12 @@ MUTANTS = {
         "                first = max(first, oldest)\n",
         17,
     ),
+    "guessed right though an input differs": Mutant(
+        "guessed.py",
+        " or read[one][0] != final.hash or",
+        " or",
+        2,
+    ),
     "a subscription begins one too high": Mutant(
         "port.py",
         "position = None if self.resuming else self.frontier",

@@ -10,7 +10,7 @@ from auroral.dpc.events import Cancel, Effect, Evaluate
 from auroral.dpc.sunion import MOST_GUESSED, SUnion
 from auroral.dpc.trouble import Trouble
 from auroral.dpc.usual import Usual
-from auroral.dpc.values import Content
+from auroral.dpc.values import Content, Snapshot
 from auroral.dpc.versions import Versions
 
 
@@ -32,6 +32,10 @@ class Job:
     """Of each fold, the bucket that its state was last stable at."""
     folded: Mapping[str, Coverage]
     """Of each fold's state at the end of the job, which may be behind the last bucket that is wanted of it, if it is tentative."""
+    states: Mapping[str, Snapshot]
+    """That each fold begins with."""
+    version: int
+    """Of the query."""
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -85,6 +89,8 @@ class Jobs:
         first = min(ready, key=lambda stream: (self.served.get(stream, 0), ready[stream][1] - ready[stream][0]))
         begin, end = ready[first]
         streams = tuple(stream for stream, found in ready.items() if found == (begin, end))
+        # What was guessed right behind it needs no job.
+        end = max(self.unions[stream].wrong_until(begin, end) for stream in streams)
         self.served.update(dict.fromkeys(streams, self.last + 1))
         if end - begin == 1:
             for stream in streams:
@@ -130,14 +136,19 @@ class Jobs:
         states = {union.spec.stream: union.fold.start(begin) for union in unions if union.fold is not None}
         began = {union.spec.stream: union.fold.began(begin) for union in unions if union.fold is not None}
         folded = {s: self.unions[s].coverages(end - 1, end, begin)[0] for s in began} if tentative else {}
-        self.running[self.last] = Job(ranges, begin, end, tentative, now, ready, coverage, began, folded)
+        version = self.versions.plan.version(begin)
+        self.running[self.last] = Job(
+            ranges, begin, end, tentative, now, ready, coverage, began, folded, states, version
+        )
         view: dict[str, dict[int, Content]] = {name: {} for union in unions for name in union.ports}
         for union in unions:
+            if tentative:
+                first = begin if union.fold is None else union.fold.start(begin).bucket
+                union.guessed.begins(self.last, union.reading(end - 1).reads, first, end)
             for name, contents in union.view(begin, end).items():
                 view[name] |= contents
                 whole = range(union.first_read(name, begin), end)
                 assert tentative or contents.keys() >= set(whole), f"{name} lacks some of {whole} for a stable bucket"
-        version = self.versions.plan.version(begin)
         return Evaluate(self.last, tuple(ranges), begin, end, view, tentative, version, states)
 
     def _ready_at(self, stream: str, bucket: int, now: float) -> float:

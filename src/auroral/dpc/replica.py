@@ -36,7 +36,7 @@ from auroral.dpc.outlet import Outlet, acknowledged
 from auroral.dpc.port import Port
 from auroral.dpc.recovery import Recovery
 from auroral.dpc.refusing import refusals, strangers
-from auroral.dpc.results import given_out, given_up
+from auroral.dpc.results import cut_off, given_out, given_up
 from auroral.dpc.rewiring import can_go_over, go_over, talks_to
 from auroral.dpc.settings import UNLIMITED, Settings, WhenFull, WrongSettings
 from auroral.dpc.stagger import Stagger
@@ -333,6 +333,7 @@ class Replica:
             for port in self.ports.values():
                 effects += port.switch(self.monitor.of(port.stream, port.producers), now)
             self.news = False
+        effects += self._cut_off(now)
         for stream, union in self.unions.items():
             union.diverged = bool(self.comparisons[stream].differing)
             union.fails = any(trouble.ill(stream) for trouble in self.jobs.trouble)
@@ -345,6 +346,16 @@ class Replica:
         coming = [time for times in deadlines.values() for time in times.values() if time > now]
         effects.append(WakeAt(min(self.monitor.next_at, self.jobs.next_try(now), *coming)))
         return effects
+
+    def _cut_off(self, now: float) -> Iterator[Effect]:
+        """What was guessed right is made stable as by a job, when one could begin."""
+        for stream, union in self.unions.items():
+            if not union.guessed.runs or not union.begun or stream in self.jobs.being_made_stable:
+                continue
+            while self.turns.may_begin(union, now) and (right := union.guessed_right) is not None:
+                yield from cut_off(union, self.comparisons[stream], right, now)
+                self.jobs.trouble[False].succeeded((stream,))
+                yield from self.jobs.cancel_guesses()
 
     def _ping(self, peers: tuple[str, ...]) -> Iterator[Effect]:
         acks: dict[str, dict[str, Ack]] = defaultdict(dict)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from auroral.dpc.divergence import Comparison
 from auroral.dpc.events import Effect, Evaluated, Keep, Report
+from auroral.dpc.guessed import Right, Run
 from auroral.dpc.jobs import Job
 from auroral.dpc.sunion import SUnion
 from auroral.dpc.values import LOST, Content, Snapshot
@@ -20,6 +21,7 @@ def given_out(union: SUnion, comparison: Comparison, job: Job, result: Evaluated
     if not job.tentative and (not union.begun or union.outlet.frontier != begin):
         yield Report("begun again before its job ended", stream)
         return
+    state = None
     if union.fold is not None:
         state = Snapshot(job.end, result.states[stream])
         if job.tentative:
@@ -28,6 +30,9 @@ def given_out(union: SUnion, comparison: Comparison, job: Job, result: Evaluated
             yield from union.fold.advance(state)
     held = tuple(union.held(ready, now) for ready in job.ready_at[stream])
     if job.tentative:
+        run = Run(result.job, job.version, result.contents[stream], job.states.get(stream), state)
+        union.guessed.ends(job.begin, run)
+        _forget(union)
         yield from _tentative(union, job, contents, now, held)
     else:
         yield from _stable(union, comparison, contents, now, held)
@@ -40,6 +45,26 @@ def _stable(
         yield from comparison.made(bucket, content.hash)
     yield Keep(union.spec.stream, union.outlet.frontier, contents, tuple(now - late for late in held))
     yield from union.outlet.give_stable(contents, now, held)
+    _forget(union)
+
+
+def _forget(union: SUnion) -> None:
+    frontier = union.outlet.frontier
+    union.guessed.forget(frontier, {name: union.reads_from(name, frontier) for name in union.guessed.read})
+
+
+def cut_off(union: SUnion, comparison: Comparison, right: Right, now: float) -> Iterator[Effect]:
+    """What was guessed right is final, as if a job had just made it again."""
+    begin = union.outlet.frontier
+    buckets = range(begin, begin + len(right.contents))
+    if len(buckets) == 1:
+        union.learn(begin, now)
+    ready = [union.ready_at(bucket) for bucket in buckets]
+    held = tuple(0.0 if at is None else union.held(at, now) for at in ready)
+    yield Report("guessed right", union.spec.stream, len(buckets))
+    if union.fold is not None and right.state is not None:
+        yield from union.fold.advance(right.state)
+    yield from _stable(union, comparison, right.contents, now, held)
 
 
 def _tentative(

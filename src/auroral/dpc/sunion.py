@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import AtLeast, Coverage, together
 from auroral.dpc.fold import Fold
+from auroral.dpc.guessed import Guessed, Next, Right
 from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet
 from auroral.dpc.port import Port
@@ -69,6 +70,7 @@ class SUnion:
     begun: bool = True
     """Whether it is known where it begins; until then nothing is computed."""
     fold: Fold | None = field(init=False)
+    guessed: Guessed = field(init=False)
     processing: bool = False
     """Whether something tentative was given out in this failure: nothing is held back any more."""
     noted: State = State.STABLE
@@ -86,6 +88,7 @@ class SUnion:
     def __post_init__(self) -> None:
         every = self.settings.snapshot_every
         self.fold = Fold(self.spec.stream, every, MOST_GUESSED) if self.spec.folds else None
+        self.guessed = Guessed(self.ports, self.settings.most_kept)
         self.usual_waits = {}
         for port in list(self.ports.values()):
             self.add(port)
@@ -176,6 +179,21 @@ class SUnion:
             if rows > MOST_ROWS and bucket > begin:
                 return begin, bucket
         return begin, end
+
+    @property
+    def guessed_right(self) -> Right | None:
+        """The next buckets that can be made stable without a job, if there are any."""
+        begin, end = self.stable_range if self.guessed.runs else (0, 0)
+        found = self.guessed.right(self._next(begin, end)) if begin < end else None
+        return found if found is not None and found.contents else None
+
+    def wrong_until(self, begin: int, end: int) -> int:
+        """Behind the last of these buckets that a job must make stable."""
+        return self.guessed.wrong_until(self._next(begin, end)) if self.guessed.runs else end
+
+    def _next(self, begin: int, end: int) -> Next:
+        state = self.fold.stable if self.fold is not None else None
+        return Next(begin, end, self.reading(begin).reads, self.versions.plan.version(begin), state)
 
     @property
     def gives_up(self) -> bool:

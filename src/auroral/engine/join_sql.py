@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from auroral.engine.expression import to_sql
-from auroral.engine.sqltext import HI, LO, STIME, ColumnText, Cte, floor_div, order_column, quoted, relation, select
+from auroral.engine.sqltext import (
+    HI,
+    LO,
+    STIME,
+    Column,
+    ColumnText,
+    Cte,
+    floor_div,
+    order_column,
+    quoted,
+    relation,
+    select,
+)
 from auroral.model.boxes.join import JoinKind, TypedJoin
 from auroral.model.checking import CheckedBox
 from auroral.model.expression import Typed, user_functions
@@ -121,6 +133,6 @@ def _order(compiler: Compiler, left: str, right: str, target: str, present: str)
         return []
     values = []
     for side, stream in (("left", left), ("right", right)):
-        for key in compiler.order(stream):
+        for key in (Column(STIME, "BIGINT"), *compiler.order(stream)):
             values.append(f"{side[0]}.{key.name}" if present in (side, "both") else f"CAST(NULL AS {key.type})")
     return [f"{value} AS {order_column(i)}" for i, value in enumerate(values)]

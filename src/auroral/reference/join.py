@@ -58,5 +58,5 @@ class JoinMachine:
         values = tuple(self.reading.value(typed, left, right) for _, typed in self.box.columns)
         order: list[Value] = []
         for row, stream in zip((left, right), self.inputs, strict=True):
-            order += row.order if row is not None else [None] * len(stream.order)
+            order += (row.stime, *row.order) if row is not None else [None] * (1 + len(stream.order))
         self.outlet.emit(0, Row(stime, values, tuple(order)))

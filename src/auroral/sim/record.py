@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from auroral.dpc.events import (
     Evaluated,
     Failed,
     Interrupt,
+    Keep,
     Miss,
     Report,
     Send,
@@ -157,7 +158,8 @@ class Run:
     trees: dict[str, list[Tree]] = field(default_factory=dict)
     """Of each output, what the oracle says of each moment."""
     read: dict[tuple[str, int, str, str], list[tuple[int, int]]] = field(default_factory=dict)
-    """By core, life, output and input: the buckets that stable jobs read for the first time, and their rows."""
+    """By core, life, output and input: the buckets that stable jobs read for the first time, and their rows; of what was guessed right,
+    those that the tentative job read."""
 
     broken: list[str] = field(default_factory=list)
     """What was found broken as it went, each with the name of its invariant."""
@@ -181,7 +183,9 @@ class Recorder:
     tentative: dict[tuple[str, int, str], int] = field(default_factory=dict)
     """By core, life and output: the newest bucket that was given out tentatively."""
     jobs: dict[tuple[str, int, int], Evaluate] = field(default_factory=dict)
-    """By core and life: those that make something stable."""
+    """By core and life."""
+    guessed: dict[tuple[str, int, str], dict[int, dict[str, int]]] = field(default_factory=dict)
+    """By core, life, output and bucket: the rows of each input in it that the last tentative job read."""
     came_back: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
     """By core and life, of those that have not spoken yet: how far each output could be computed when it came back."""
     spoke_at: dict[tuple[str, int], float] = field(default_factory=dict)
@@ -225,6 +229,8 @@ class Recorder:
             self.run.interruptions.setdefault(effect.stream, set()).add(before)
         elif isinstance(effect, Evaluate):
             self._evaluates(now, core, effect)
+        elif isinstance(effect, Keep):
+            self._keeps(core, effect)
         elif isinstance(effect, Report):
             self.run.reports.append((now, core, effect))
             replica = self.run.stage.world.cores[core]
@@ -234,14 +240,38 @@ class Recorder:
 
     def _ended(self, core: str, ended: Evaluated | Failed) -> None:
         job = self.jobs.pop((core, self._life(core), ended.job), None)
-        if job is not None and isinstance(ended, Failed):
+        if job is not None and job.tentative:
+            self._guesses(core, job, ended)
+        elif job is not None and isinstance(ended, Failed):
             # The same buckets will be read again.
-            self._unread(core, job)
+            self._unread(core, job.outputs, job.begin)
 
-    def _unread(self, core: str, job: Evaluate) -> None:
+    def _unread(self, core: str, outputs: Collection[str], begin: int) -> None:
         for (name, life, stream, _), read in self.run.read.items():
-            if (name, life) == (core, self._life(core)) and stream in job.outputs:
-                read[:] = [one for one in read if one[0] < job.begin]
+            if (name, life) == (core, self._life(core)) and stream in outputs:
+                read[:] = [one for one in read if one[0] < begin]
+
+    def _guesses(self, core: str, job: Evaluate, ended: Evaluated | Failed) -> None:
+        replica = self.run.stage.world.cores[core]
+        if isinstance(ended, Failed) or not isinstance(replica, Replica):
+            return
+        for stream in job.outputs:
+            guessed = self.guessed.setdefault((core, self._life(core), stream), {})
+            for bucket in range(job.begin, job.end):
+                guessed[bucket] = _rows_read(replica, job, stream, bucket)
+
+    def _keeps(self, core: str, effect: Keep) -> None:
+        """What no stable job read for was guessed right, or so the replica says."""
+        key = (core, self._life(core), effect.stream)
+        if not (guessed := self.guessed.get(key)):
+            return
+        # Another version may have guessed with other inputs.
+        computed = max((read[-1][0] for of, read in self.run.read.items() if of[:3] == key and read), default=-1)
+        for bucket, content in enumerate(effect.contents, effect.begin):
+            rows = guessed.pop(bucket, {})
+            if bucket > computed and not content.lost:
+                for name, count in rows.items():
+                    self.run.read.setdefault((*key, name), []).append((bucket, count))
 
     def _life(self, core: str) -> int:
         return self.run.stage.world.lives[core]
@@ -257,6 +287,7 @@ class Recorder:
     def _evaluates(self, now: float, core: str, job: Evaluate) -> None:
         run, life = self.run, self._life(core)
         run.wrong_views += [(now, core, stream, bucket) for stream, bucket in run.stage.lineage.wrong_in(job.view)]
+        self.jobs[core, life, job.job] = job
         if job.tentative:
             return
         replica = run.stage.world.cores[core]
@@ -264,15 +295,13 @@ class Recorder:
         if any(job.begin <= self.tentative.get((core, life, stream), -1) for stream in job.outputs):
             length = run.stage.world.job_seconds(job)
             run.corrections.append(Correction(now, now + length, core, replica.turns.fresh))
-        self.jobs[core, life, job.job] = job
         if replica.recovering:
             # It may have to begin again while it is mute.
-            self._unread(core, job)
+            self._unread(core, job.outputs, job.begin)
         for stream in job.outputs:
-            for name in replica.unions[stream].reading(job.begin).reads:
-                view = job.view[name]
-                rows = [(bucket, view[bucket].count if bucket in view else -1) for bucket in range(job.begin, job.end)]
-                run.read.setdefault((core, life, stream, name), []).extend(rows)
+            for bucket in range(job.begin, job.end):
+                for name, rows in _rows_read(replica, job, stream, bucket).items():
+                    run.read.setdefault((core, life, stream, name), []).append((bucket, rows))
 
     def _spoke(self, now: float, core: str) -> None:
         expected = self.came_back.pop((core, self._life(core)), None)
@@ -414,6 +443,12 @@ def _held_up(core: Replica) -> bool:
 def _fails(core: Replica) -> bool:
     """Whether its jobs fail, one after the other: it says so, and who reads from it looks for another."""
     return any(union.fails for union in core.unions.values())
+
+
+def _rows_read(core: Replica, job: Evaluate, stream: str, bucket: int) -> dict[str, int]:
+    """In a bucket, by input; below zero where it was not there."""
+    views = {name: job.view[name] for name in core.unions[stream].reading(bucket).reads if name in job.view}
+    return {name: view[bucket].count if bucket in view else -1 for name, view in views.items()}
 
 
 def _frontier(core: object, stream: str) -> int:

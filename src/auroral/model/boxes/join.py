@@ -15,7 +15,7 @@ from auroral.model.boxes.stateless import schema_of
 from auroral.model.boxes.window_sizes import step
 from auroral.model.expression import Scope, Typed
 from auroral.model.stream import StreamType
-from auroral.model.types import BOOL, LONG
+from auroral.model.types import BOOL, LONG, FieldType
 
 __all__ = ["ALL", "Join", "JoinBuffer", "JoinKind", "Kept", "TypedBufferJoin", "TypedJoin"]
 
@@ -74,7 +74,7 @@ class Join:
         ports="2 in (required), 1 out",
         closing_event="boundary; a row for folds",
         result_stime="the later of the pair; an unmatched row's own + its buffer size",
-        order_key="left key, right key",
+        order_key="stime and key of the left row, then of the right one",
         state="rows of one window on both sides; both buffers for folds",
         horizon="left + right buffer size",
         deterministic=True,
@@ -102,7 +102,7 @@ class Join:
             return self._by_rows(predicate, columns, StreamType(schema), inputs, buffers, report)
         left_size, right_size = self._sizes(buffers)
         return TypedJoin(
-            outputs=(StreamType(schema, (), (*left.order, *right.order)),),
+            outputs=(StreamType(schema, (), _pair_order(inputs)),),
             box_class=BoxClass.WINDOW,
             past=max(0, left_size) + right_size,
             required=self._required(),
@@ -161,10 +161,9 @@ class Join:
                 next_step="give both sides a length of time, or make it an inner join",
             )
             return None
-        order = (LONG, *inputs[0].order, LONG, *inputs[1].order)
         lost = [NotStime(port, buffer.field) for port, buffer in enumerate(buffers) if buffer.field is not None]
         return TypedBufferJoin(
-            outputs=(StreamType(output.schema, (), order),),
+            outputs=(StreamType(output.schema, (), _pair_order(inputs)),),
             box_class=BoxClass.FOLD,
             required=self._required(),
             order_sensitive=True,
@@ -180,6 +179,11 @@ class Join:
         if not self.unmatched_when_missing:
             return (True, True)
         return (self.kind is not JoinKind.RIGHT, self.kind is not JoinKind.LEFT)
+
+
+def _pair_order(inputs: Sequence[StreamType]) -> tuple[FieldType, ...]:
+    """Stime and order key of both rows: the pair's own stime does not tell that of the earlier one."""
+    return tuple(part for stream in inputs for part in (LONG, *stream.order))
 
 
 def _concatenation(left: StreamType, right: StreamType, sides_named: bool) -> tuple[tuple[str, str], ...]:
