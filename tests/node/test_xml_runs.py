@@ -32,6 +32,15 @@ def mapped(**columns: str) -> dict[str, str]:
     return found
 
 
+def mapped_as(values: str, **columns: str) -> dict[str, str]:
+    return {name.replace("expression", values, 1): value for name, value in mapped(**columns).items()}
+
+
+def accessing(type_name: str, parameters: dict[str, str], ins: list[str], outs: list[str], name: str) -> str:
+    """A box of the table."""
+    return box(type_name, parameters, ins, outs, name).replace("</box>", '<access table="SEEN"/></box>')
+
+
 def outputs(*streams: str) -> str:
     return "".join(f'<output stream="{stream}"/>' for stream in streams)
 
@@ -157,6 +166,45 @@ FILES: Mapping[str, tuple[str, ...]] = {
             "lrwaitfor",
         ),
         outputs("sorted", "timed", "let_go", "w", "section", "both", "as_far"),
+    ),
+    "a table, and locks": (
+        '<query name="bank"><table name="Seen" schema="row"><key field="K"/><index field="T"/>',
+        '<parameter name="create" value="1"/><parameter name="changes" value="Log"/></table>',
+        accessing("insert", {"sql": "insert into seen values (INPUT.T, input.K, input.V)"}, ["a"], [], "put"),
+        accessing("exists", {"sql": "select * from seen where k = input.k"}, ["b"], ["known", "unknown"], "known"),
+        box("filter", {"expression.0": "v < -3"}, ["known"], ["low"], "low"),
+        accessing(
+            "update",
+            {
+                "sql": "update seen set v = seen.v + Input.V where seen.k == input.k",
+                **mapped_as("output-expression", K="new.K", Before="old.V", After="new.V"),
+            },
+            ["low"],
+            ["changed"],
+            "add",
+        ),
+        accessing(
+            "select",
+            {
+                "sql": "select * from seen where T = input.t - 1 and seen.v > 5",
+                "pass-on-no-results": "1",
+                "pass-result-sizes": "1",
+            },
+            ["b"],
+            ["found", "missed", "sizes"],
+            "look",
+        ),
+        accessing(
+            "delete",
+            {"sql": "delete from seen where k = input.k and v < -5", "pass-deletions": "1", "pass-input": "1"},
+            ["changed"],
+            ["gone", "asked"],
+            "drop",
+        ),
+        box("lock", {"lockset": "L", "key": "K"}, ["a"], ["held"], "lock"),
+        box("unlock", {"lockset": "L", "key": "K"}, ["b"], ["freed"], "unlock"),
+        "</query>",
+        outputs("unknown", "changed", "found", "missed", "sizes", "gone", "asked", "held", "freed", "log"),
     ),
     "functions of Borealis' users": (
         box("map", mapped(T="T", M="LRSecToMin(T)"), ["a"], ["x"], "minutes"),

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from auroral.engine.failures import marked
 from auroral.engine.fold import Arrived, Result, Row
-from auroral.engine.tablestore import BEGUN, LOCKS, Store, StoredTable, contents_of, entry_key, sortable
-from auroral.model.boxes.base import TypedBox
-from auroral.model.boxes.changes import DELETE, PUT
+from auroral.engine.tablestore import BEGUN, LOCKS, Store, StoredTable, contents_of, entry_key
+from auroral.engine.tablework import Lookup, Names, TableWork, lookup, values_of
+from auroral.model.boxes.changes import PUT
 from auroral.model.boxes.locks import TypedLockBox
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
 from auroral.model.boxes.tables import TypedTableBox
-from auroral.model.expression import Typed, user_functions
 from auroral.model.expression.evaluate import CallFailed, evaluate
 from auroral.model.regions import TypedRegion
-from auroral.model.tablesql.typed import INPUT, NEW, OLD, Matching, TypedDelete, TypedInsert, TypedSelect, TypedUpdate
-
-Names = dict[tuple[str | None, str], Any]
+from auroral.model.tablesql.typed import INPUT
 
 
 class Given(NamedTuple):
@@ -36,26 +33,6 @@ class Freed(NamedTuple):
     """A key of a lockset, freed when the row that frees it has come to its end."""
 
     key: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Lookup:
-    """How rows are found for a condition: by values of all fields of the key, or by one of an indexed field; else all are looked at."""
-
-    key: tuple[Typed, ...] | None = None
-    index: tuple[str, Typed] | None = None
-
-
-def lookup(typed: TypedBox) -> Lookup:
-    if not isinstance(typed, TypedTableBox) or isinstance(typed.statement, TypedInsert):
-        return Lookup()
-    # A function of the user's is called for rows that are there, and not to find them.
-    equal = typed.statement.matching.equal_to()
-    asked = {name: value for name, value in equal.items() if not user_functions(value)}
-    table = typed.table
-    if all(name in asked for name in table.keys):
-        return Lookup(key=tuple(asked[name] for name in table.keys))
-    return Lookup(index=next(((name, asked[name]) for name in table.indexes if name in asked), None))
 
 
 @dataclass(slots=True)
@@ -160,8 +137,8 @@ class _Running:
         try:
             match member.typed:
                 case TypedTableBox() as box:
-                    changes: list[tuple[str, Row]] = []
-                    results = self._table(number, member.box.inputs[0], box, values, changes)
+                    work = TableWork(self.store, self.fold.tables[box.table.name], box, self.fold.lookups[number])
+                    changes, results = work.done(self._names(INPUT, member.box.inputs[0], values), values)
                     told = self._changes(box.table.name, changes)
                     return iter([*told, *(Given(number, out, None, row) for out, row in results)])
                 case TypedLockBox() as box:
@@ -173,7 +150,7 @@ class _Running:
                     return iter(() if out is None else (Given(number, out, order, values),))
                 case TypedMap() as box:
                     names = self._names(None, member.box.inputs[0], values)
-                    return iter((Given(number, 0, order, _values(box.columns, names)),))
+                    return iter((Given(number, 0, order, values_of(box.columns, names)),))
                 case TypedUnion():
                     sizes = [len(self.fold.region.stream(stream).order) for stream in member.box.inputs]
                     parts = [order if at == port else (None,) * size for at, size in enumerate(sizes)]
@@ -192,94 +169,6 @@ class _Running:
         for name, value in zip(self.fold.fields[stream], values, strict=True):
             names[qualifier, name] = value
         return names
-
-    # Tables
-
-    def _table(
-        self, number: int, stream: str, box: TypedTableBox, values: Row, changes: list[tuple[str, Row]]
-    ) -> list[tuple[int, Row]]:
-        names, table = self._names(INPUT, stream, values), self.fold.tables[box.table.name]
-        way = self.fold.lookups[number]
-        results: list[tuple[int | None, Row]] = []
-        found: int | None = None
-        match box.statement:
-            case TypedInsert() as insert:
-                new = tuple(evaluate(value, names) for value in insert.values)
-                table.put(self.store, new)
-                changes.append((PUT, new))
-            case TypedSelect() as select:
-                chosen = self._chosen(select, way, table, names)
-                found = len(chosen)
-                if box.row_port is not None:
-                    results = [(box.row_port, _values(select.columns, one)) for one in chosen]
-            case TypedUpdate() as update:
-                results = self._update(box, update, way, table, names, changes)
-            case TypedDelete() as delete:
-                for row in self._matching(delete.matching, way, table, names):
-                    table.take_out(self.store, row)
-                    changes.append((DELETE, row))
-                    results.append((box.row_port, row))
-        if found != 0:
-            results.append((box.input_port, values))
-        else:
-            results.append((box.else_port, values))
-        if box.sizes_port is not None:
-            results.append((box.sizes_port, (*_values(box.sizes, names), found)))
-        return [(port, row) for port, row in results if port is not None]
-
-    def _chosen(self, select: TypedSelect, way: Lookup, table: StoredTable, names: Names) -> list[Names]:
-        found = [
-            {**names, **_named(table, table.table.name, row)}
-            for row in self._matching(select.matching, way, table, names)
-        ]
-        for value, descending in reversed(select.order_by):
-            keyed = [(sortable((evaluate(value, one),)), one) for one in found]
-            keyed.sort(key=lambda pair: pair[0], reverse=descending)
-            found = [one for _, one in keyed]
-        return found[: select.limit]
-
-    def _update(
-        self,
-        box: TypedTableBox,
-        update: TypedUpdate,
-        way: Lookup,
-        table: StoredTable,
-        names: Names,
-        changes: list[tuple[str, Row]],
-    ) -> list[tuple[int | None, Row]]:
-        set_to, results, changed = dict(update.values), list[tuple[int | None, Row]](), list[Row]()
-        for old in self._matching(update.matching, way, table, names):
-            known = {**names, **_named(table, table.table.name, old)}
-            new = tuple(
-                evaluate(set_to[name], known) if name in set_to else value
-                for name, value in zip(table.table.schema.names, old, strict=True)
-            )
-            changed.append(new)
-            if box.row_port is not None:
-                seen = {**names, **_named(table, OLD, old), **_named(table, NEW, new)}
-                results.append((box.row_port, _values(box.columns, seen)))
-        for new in changed:
-            table.put(self.store, new)
-            changes.append((PUT, new))
-        return results
-
-    def _matching(self, matching: Matching, way: Lookup, table: StoredTable, names: Names) -> list[Row]:
-        """In the order of keys. The condition holds for each of them, whatever way it was found."""
-        found = []
-        for row in self._candidates(way, table, names):
-            known = {**names, **_named(table, table.table.name, row)} if matching.where is not None else names
-            if matching.where is None or evaluate(matching.where, known) is True:
-                found.append(row)
-        return table.in_order(found)
-
-    def _candidates(self, way: Lookup, table: StoredTable, names: Names) -> Sequence[Row]:
-        """By key or index, where the condition has them; else all rows."""
-        if way.key is not None:
-            return table.by_key(self.store, tuple(evaluate(value, names) for value in way.key))
-        if way.index is not None:
-            name, value = way.index
-            return table.by_index(self.store, name, evaluate(value, names))
-        return table.all(self.store)
 
     # Locks: an entry is there while a key is held, and has the rows that wait, with the number of their lock
 
@@ -305,11 +194,3 @@ class _Running:
             self.store.put(key, rest)
         else:
             self.store.put(key, None)
-
-
-def _named(table: StoredTable, qualifier: str, row: Row) -> Names:
-    return {(qualifier, name): value for name, value in zip(table.table.schema.names, row, strict=True)}
-
-
-def _values(columns: Sequence[tuple[str, Typed]], names: Names) -> Row:
-    return tuple([evaluate(typed, names) for _, typed in columns])
