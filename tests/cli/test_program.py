@@ -34,7 +34,9 @@ def test_the_examples_can_be_parsed(module: ModuleType) -> None:
     lines = module.EXAMPLE.replace("\\\n", " ").splitlines()
     assert lines
     for line in lines:
-        arguments = line.split()[1:]
+        # Of a pipe, the last program is this one.
+        program, *arguments = line.rpartition("|")[2].split()
+        assert program == "auroral"
         assert cli.make_parser().parse_args(arguments).command == module.NAME
 
 
