@@ -183,13 +183,12 @@ class SUnion:
     @property
     def guessed_right(self) -> Right | None:
         """The next buckets that can be made stable without a job, if there are any."""
-        begin, end = self.stable_range if self.guessed.runs else (0, 0)
-        found = self.guessed.right(self._next(begin, end)) if begin < end else None
-        return found if found is not None and found.contents else None
+        found = self.guessed.right(self._next(*self.stable_range))
+        return found if found.contents else None
 
     def wrong_until(self, begin: int, end: int) -> int:
         """Behind the last of these buckets that a job must make stable."""
-        return self.guessed.wrong_until(self._next(begin, end)) if self.guessed.runs else end
+        return self.guessed.wrong_until(self._next(begin, end))
 
     def _next(self, begin: int, end: int) -> Next:
         state = self.fold.stable if self.fold is not None else None
