@@ -93,7 +93,8 @@ def replicas_agree(run: Run) -> Judging:
 
 def every_row_is_accounted_for(run: Run) -> Iterator[str]:
     """DESIGN's ledger: every row that was logged went into a stable result once, in each life of each replica; none is late,
-    rejected or shed in a simulation, and what is not used must be counted. What a job read that failed is not read."""
+    rejected or shed in a simulation, and what is not used must be counted. What a job read that failed is not read; of what was
+    guessed right, what the tentative job read is."""
     for (core, life, stream, name), read in run.read.items():
         if not read:
             continue
