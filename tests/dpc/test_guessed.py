@@ -54,13 +54,15 @@ class Node:
 
     reads: dict[str, int]
     folds: bool = False
+    leaves_out: bool = False
     settings: Settings = SETTINGS
     now: float = 1.0
     jobs: list[Evaluate] = field(default_factory=list)
     core: Replica = field(init=False)
 
     def __post_init__(self) -> None:
-        output = OutputSpec("o", self.reads, (frozenset(self.reads),), ("r",), folds=self.folds)
+        facts = {"folds": self.folds, "leaves_out": self.leaves_out}
+        output = OutputSpec("o", self.reads, (frozenset(self.reads),), ("r",), **facts)
         inputs = {name: (name.upper(),) for name in self.reads}
         sources = {name: (name,) for name in self.reads}
         self.core = Replica(ReplicaSpec("q", inputs, sources, {"o": output}, ("p",)), self.settings)
@@ -145,6 +147,14 @@ def test_behind_a_replica_that_confirms_nothing_is_computed_again():
     assert effects.index(keep) < effects.index(confirmed[0]), "on disk before it is sent"
     node.stable("s", 5)
     assert node.asked == [(5, 6, False)], "what is new is computed as ever"
+
+
+def test_what_may_leave_rows_out_is_computed_again_to_count_them():
+    node = Node({"s": 2}, leaves_out=True)
+    node.tentative("s", 2, 3, 4)
+    node.jobs.clear()
+    effects = node.confirm("s", 2, 3, 4)
+    assert (node.asked, node.frontier, guessed_right(effects)) == ([(2, 5, False)], 5, 0)
 
 
 def test_rows_that_come_again_are_as_good_as_a_confirmation():

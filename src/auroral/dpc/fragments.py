@@ -263,7 +263,9 @@ def _specs(boxes: Iterable[CheckedBox], inputs: Iterable[str], bucket: int) -> d
                 reads[name] = max(horizon + back, reads.get(name, 0))
         required = _required([found[read].required for read in box.box.inputs], box.typed.required)
         folds = folded or box.typed.box_class is BoxClass.FOLD
-        found |= {stream: OutputSpec(stream, reads, required, (), folds=folds) for stream in box.box.outputs}
+        leaves_out = box.typed.leaves_out or any(found[read].leaves_out for read in box.box.inputs)
+        spec = OutputSpec("", reads, required, (), folds=folds, leaves_out=leaves_out)
+        found |= {stream: replace(spec, stream=stream) for stream in box.box.outputs}
     return found
 
 

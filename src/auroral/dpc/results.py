@@ -30,8 +30,10 @@ def given_out(union: SUnion, comparison: Comparison, job: Job, result: Evaluated
             yield from union.fold.advance(state)
     held = tuple(union.held(ready, now) for ready in job.ready_at[stream])
     if job.tentative:
-        run = Run(result.job, job.version, result.contents[stream], job.states.get(stream), state)
-        union.guessed.ends(job.begin, run)
+        # Of another version of the query it is not known what it leaves out.
+        if not union.spec.leaves_out and job.version == 0:
+            run = Run(result.job, job.version, result.contents[stream], job.states.get(stream), state)
+            union.guessed.ends(job.begin, run)
         _forget(union)
         yield from _tentative(union, job, contents, now, held)
     else:

@@ -43,6 +43,8 @@ class OutputSpec:
     """What a tentative bucket must be computed from to be given out."""
     folds: bool = False
     """Whether it depends on all of the past, through a state."""
+    leaves_out: bool = False
+    """Whether boxes on the way may leave rows out. They are counted by the job that makes a bucket stable, so that there must be one."""
     bound: float | None = None
     """X of this output, or the lowest of those that are computed from it; None where it is that of all."""
 

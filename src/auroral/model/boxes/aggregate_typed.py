@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from auroral.model.aggregates import TypedAggregate
 from auroral.model.boxes.base import TypedBox
@@ -57,6 +58,8 @@ class WindowSample:
 class TypedEventTimeAggregate(TypedAggregateBox):
     """Output 0 has the results; with LatePolicy.SIDE, output 1 the rows late for every window of theirs."""
 
+    counted: ClassVar[bool] = True
+
     window: EventTimeWindow
 
 
@@ -86,6 +89,8 @@ class TypedValueWindows(TypedAggregateBox):
     `timeout` microseconds after its first row's stime. `size` and `advance` are in values as rows have them: microseconds of a timestamp.
     """
 
+    counted: ClassVar[bool] = True
+
     field: str
     size: Fraction
     advance: Fraction
@@ -100,6 +105,8 @@ class TypedTupleWindows(TypedAggregateBox):
 
     With `field`, rows of a group are counted in its order: of each `slack` + 1 that wait, the lowest is next.
     """
+
+    counted: ClassVar[bool] = True
 
     size: int
     advance: int

@@ -18,6 +18,8 @@ class TypedApply(TypedBox):
     With `cut_free`, one call may cover many buckets; otherwise each bucket has a call of its own.
     """
 
+    counted: ClassVar[bool] = True
+
     function: Callable[..., Any] = field(compare=False)
     cut_free: bool
 

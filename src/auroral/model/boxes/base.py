@@ -78,6 +78,14 @@ class TypedBox:
     """The output that has rejected rows, where one was asked for."""
     not_stime: tuple[NotStime, ...] = ()
 
+    counted: ClassVar[bool] = False
+    """Whether rows of its own choice are left out, by their time or by chance, and counted in the ledger."""
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether the ledger may count rows of it."""
+        return self.counted or self.on_error is OnError.REJECT
+
     @property
     def convergent(self) -> bool:
         """Whether it comes to the same state wherever it was started (D12): a fold need not."""

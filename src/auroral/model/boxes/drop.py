@@ -22,6 +22,8 @@ class TypedRandomDrop(TypedBox):
     The seed, the box's name, lets drops in series decide independently.
     """
 
+    counted: ClassVar[bool] = True
+
     seed: str
     rate: float
 
@@ -62,6 +64,8 @@ class TypedWindowDrop(TypedBox):
 
     A row stays if one of its windows stays. A matching aggregate downstream leaves out the dropped windows.
     """
+
+    counted: ClassVar[bool] = True
 
     seed: str
     rate: float

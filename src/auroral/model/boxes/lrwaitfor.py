@@ -18,6 +18,8 @@ from auroral.model.types import LONG
 class TypedLRWaitFor(TypedBox):
     """A row of input 0 goes on as soon as its key is not above that which its group has come to: the largest of input 1 so far, or `start`."""
 
+    counted: ClassVar[bool] = True
+
     key: str
     group_by: tuple[str, ...]
     start: Fraction | None

@@ -70,6 +70,8 @@ class BSort:
 class TypedWSort(TypedBox):
     """`timeout` microseconds after its stime a row goes on, with all of its group that sort before it; one that sorts before such a row is late."""
 
+    counted: ClassVar[bool] = True
+
     order_on: tuple[str, ...]
     timeout: int
     group_by: tuple[str, ...]
