@@ -20,7 +20,6 @@ FEW = 2
 """Rows at a time: the simulator computes each of them in Python."""
 
 
-@pytest.mark.short
 def test_the_simulators_failures_on_real_processes(
     tmp_path: Path, spark: Any, seed: int, request: pytest.FixtureRequest
 ) -> None:

@@ -48,7 +48,9 @@ def test_the_others_run_and_it_is_tried_again(tmp_path: Path, monkeypatch: pytes
         process.evaluations, process.stores, process._transitions = {}, {}, Transitions()
         process.not_started, process._following = {}, asyncio.Lock()
         monkeypatch.setattr(
-            process, "_evaluation", lambda core: SimpleNamespace(first=0, spent={False: 0.0, True: 0.0}, left_out={})
+            process,
+            "_evaluation",
+            lambda core: SimpleNamespace(first=0, spent={False: 0.0, True: 0.0}, ran={False: 0, True: 0}, left_out={}),
         )
         monkeypatch.setattr(process.host, "start", lambda core, *_: started.append(core))
         for _ in range(3):

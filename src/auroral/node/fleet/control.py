@@ -88,7 +88,7 @@ def known(file: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     # After the machine was started again, another process may have the number.
-    return said if alive(int(said["pid"])) and said["born"] == _born(int(said["pid"])) else None
+    return said if alive(int(said["pid"])) and said.get("born") == _born(int(said["pid"])) else None
 
 
 def _born(pid: int) -> str | None:
