@@ -16,14 +16,7 @@ from examples.linear_road.generator import Traffic, traffic, write
 from applications.roads import FEW, FILE, PUBLISHED, SMALL, counted, small_diagram, told
 from auroral.cli import main
 from auroral.commands.diagrams import load_one
-from auroral.dpc.fragments import leading_to
-from auroral.node.fleet.preparing import prepare
-from auroral.node.fleet.processes import Fleet
-from auroral.node.outputlog import OutputLog
-from auroral.node.runfolder import RunFolder
-from auroral.node.verify import verify_folder
 from auroral.sim import under_failures
-from fleet.deployments import client, until
 
 OUTPUTS = ("tolls", "alerts", "balances")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -91,29 +84,3 @@ def test_the_published_figures_on_spark_are_proved_and_by_the_rules(
 def _timed(row: dict[str, Any]) -> dict[str, Any]:
     """Simulations have timestamps as microseconds."""
     return {name: EPOCH + timedelta(microseconds=value) if name == "ts" else value for name, value in row.items()}
-
-
-@pytest.mark.spark
-@pytest.mark.slow
-def test_a_road_falls_silent_in_a_deployment(tmp_path: Path, spark: Any) -> None:
-    """Reports come at their own pace. Of tolls alone, on one replica: the rest is for the simulations above."""
-    write(FEW, tmp_path)
-    inputs = {name: f"{tmp_path / name}.csv@1x" for name in ("north", "south")}
-    tolls = leading_to(small_diagram().check(), ["tolls"])
-    fleet = Fleet(prepare(tmp_path / "live", tolls, inputs=inputs, replicas=1))
-    try:
-        fleet = fleet.up(lambda _: None)
-        fleet.ask("south", "pause")
-        until(lambda: client(fleet)["counts"].get("tentative", 0) > 3)
-        fleet.ask("south", "resume")
-        last = FEW.reports * (FEW.report // timedelta(seconds=1))
-        until(lambda: client(fleet)["streams"]["tolls"]["frontier"] >= last)
-        counts = client(fleet)["counts"]
-    finally:
-        fleet.down(lambda _: None)
-    assert counts["corrected"] > 0
-    report = verify_folder(spark, fleet.deployed.folder)
-    assert report.ok, report.text
-    folder = RunFolder.look(fleet.deployed.folder)
-    given = OutputLog.look(folder.output("tolls"), folder.checked.streams["tolls"].schema)
-    assert counted(given.read().to_pylist()) == told(FEW, SMALL)["tolls"]
