@@ -252,6 +252,20 @@ class Parameters:
         found = (self.source(f"{name}.{number}") for number in range(len(self.run(name))))
         return tuple(one for one in found if one is not None)
 
+    def columns(self, values: str, fields: str) -> tuple[tuple[str, Source], ...]:
+        """Runs of numbered expressions, and of the names of the fields that they become."""
+        expressions, names = self.sources(values), self.run(fields)
+        if len(expressions) != len(names) and not self.failed:
+            short, other = (values, fields)[:: 1 if len(expressions) < len(names) else -1]
+            count = min(len(expressions), len(names))
+            self.fail(
+                f"there is a parameter '{other}.{count}' but no '{short}.{count}'",
+                "one output field name for each expression",
+                at=f"{other}.{count}",
+                next_step=f'add <parameter name="{short}.{count}" value="..."/>',
+            )
+        return tuple(zip(names, expressions, strict=False))
+
     def expression(self, name: str, read: Callable[[str], object] = parse) -> str | None:
         """An expression that `read` can read: here, so that an error has the parameter's line."""
         value = self.text(name)
