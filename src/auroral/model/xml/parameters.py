@@ -47,6 +47,8 @@ class Shape:
     """Base names of those whose value may be Spark SQL."""
     idle: Mapping[str, str] = field(default_factory=dict)
     """Those that load and have no effect, with the reason."""
+    packaged: bool = False
+    """Whether a package's class says what its parameters are: then Borealis' rules for their values and names are none of theirs."""
 
 
 def base(name: str) -> str:
@@ -69,9 +71,10 @@ class Parameters:
         for element in changes:
             self._take(element, changed=True)
         # Borealis took an empty value of what need not be there for none at all.
-        self.given = {
-            name: e for name, e in self.given.items() if name not in shape.optional or e.attributes["value"].strip()
-        }
+        if not shape.packaged:
+            self.given = {
+                name: e for name, e in self.given.items() if name not in shape.optional or e.attributes["value"].strip()
+            }
         self.sql = {name: found for name, e in self.given.items() if (found := self._sql_type(name, e)) is not None}
         self.values = {name: Written(self._folded(name, e), notes.place(e)) for name, e in self.given.items()}
         if shape.known:
@@ -147,9 +150,9 @@ class Parameters:
         value = element.attributes["value"]
         if self.notes.exact or name in self.sql:
             return value
-        if base(name) in NAMES:
+        if base(name) in NAMES and not self.shape.packaged:
             return value.strip().lower()
-        if base(name) not in EXPRESSIONS:
+        if base(name) not in EXPRESSIONS or self.shape.packaged:
             return value.strip()
         folded, kept = fold_expression(value)
         if kept and base(name) in ONCE_LOWERED:
