@@ -47,7 +47,7 @@ class BoxFacts:
     horizon: str
     deterministic: bool
     convergent: bool | str
-    repeatable: bool
+    repeatable: bool | str
     compiles_to: str
 
 

@@ -42,7 +42,7 @@ class TableChanges:
         horizon="all of the past",
         deterministic=True,
         convergent=False,
-        repeatable=True,
+        repeatable=False,
         compiles_to="rows of the region one by one, in processing order",
     )
 

@@ -23,7 +23,7 @@ def _facts(state: str) -> BoxFacts:
         horizon="all of the past",
         deterministic=True,
         convergent=False,
-        repeatable=True,
+        repeatable=False,
         compiles_to="rows of the region one by one, in processing order",
     )
 

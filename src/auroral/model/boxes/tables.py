@@ -45,7 +45,7 @@ def _facts(ports: str) -> BoxFacts:
         horizon="all of the past",
         deterministic=True,
         convergent=False,
-        repeatable=True,
+        repeatable=False,
         compiles_to="rows of the region one by one, in processing order",
     )
 
