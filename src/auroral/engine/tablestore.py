@@ -78,7 +78,14 @@ class Store:
         elif value is None:
             self.changes[key] = GONE
         else:
-            self.changes[key] = None if encoded(value) == encoded(first) else (value,)
+            # Lists may be long: most are seen to differ without a look at them.
+            same = len(value) == len(first) and encoded(value) == encoded(first)
+            self.changes[key] = None if same else (value,)
+
+    def own_list(self, key: bytes) -> list[Any]:
+        """The list of an entry, to be changed and put again. Copied once in a range, however many rows change it: many rows may have one value."""
+        changed = self.changes.get(key)
+        return changed[0] if changed else list(self.get(key) or ())
 
     def items(self, kind: str, name: str) -> Iterator[tuple[bytes, Any]]:
         """All entries of a table, in no order."""
@@ -154,12 +161,12 @@ class StoredTable:
             if before == after:
                 continue
             if before is not None:
-                keys = [one for one in store.get(before) if one != key]
+                keys = store.own_list(before)
+                del keys[bisect_left(keys, key)]
                 store.put(before, keys or None)
             if after is not None:
-                keys = list(store.get(after) or ())
-                if bisect_left(keys, key) == len(keys) or keys[bisect_left(keys, key)] != key:
-                    insort(keys, key)
+                keys = store.own_list(after)
+                insort(keys, key)
                 store.put(after, keys)
 
 
