@@ -163,6 +163,28 @@ def test_rows_are_looked_up_and_not_gone_through() -> None:
     assert len(asked) < 12
 
 
+def test_a_table_is_read_once_in_a_range_however_many_rows_look_at_all_of_it() -> None:
+    region = region_of(bank().check())
+    fold, stored, reads = RegionFold(region), StoredTable(region.tables[0]), 0
+    first = Store({}, lambda key: None, lambda: ())
+    for n in range(4):
+        stored.put(first, (n, "a", float(n)))
+    known = dict(first.changes)
+
+    def all_stored() -> Any:
+        nonlocal reads
+        reads += 1
+        return known.items()
+
+    port = [stream for stream, _ in region.entries].index("closed")
+    store = Store({}, known.get, all_stored)
+    asked = [Arrived(port, n, (n,), ("a", float(n))) for n in range(1, 4)]
+    results = list(fold.run(store, asked))
+    # Those below 1, then 2, then 3 are taken out: what was read once is not what is there.
+    closed = [result.values[0] for result in results if region.streams[result.port] == "close"]
+    assert closed == [0, 1, 2] and reads == 1
+
+
 def test_an_index_of_which_many_rows_have_one_value_is_copied_once_in_a_range() -> None:
     """And not for each row that is put in: that took as long as there were rows, each time."""
     region = region_of(bank().check())

@@ -64,6 +64,8 @@ class Store:
     all_stored: Callable[[], Entries]
     changes: dict[bytes, Any] = field(default_factory=dict)
     """By key: what is to be stored now, None for what need not be stored."""
+    read: dict[bytes, dict[bytes, Any]] = field(default_factory=dict)
+    """By the beginning of keys: all that is stored with it, once that was asked for. To read it takes longer than to look at it."""
 
     def get(self, key: bytes) -> Any:
         found = self.changes[key] if key in self.changes else self.stored(key)
@@ -90,19 +92,22 @@ class Store:
     def items(self, kind: str, name: str) -> Iterator[tuple[bytes, Any]]:
         """All entries of a table, in no order."""
         prefix = _prefix(kind, name)
-        seen = set(self.changes)
         for key, found in self.changes.items():
             value = self.contents.get(key) if found is None else found[0] if found else None
             if key.startswith(prefix) and value is not None:
                 yield key, value
-        for key, found in self.all_stored():
-            if key not in seen and key.startswith(prefix):
-                seen.add(key)
-                if found:
-                    yield key, found[0]
+        stored = self._stored(prefix)
+        for key, found in stored.items():
+            if key not in self.changes and found:
+                yield key, found[0]
         for key, value in self.contents.items():
-            if key not in seen and key.startswith(prefix):
+            if key not in self.changes and key not in stored and key.startswith(prefix):
                 yield key, value
+
+    def _stored(self, prefix: bytes) -> dict[bytes, Any]:
+        if prefix not in self.read:
+            self.read[prefix] = {key: found for key, found in self.all_stored() if key.startswith(prefix)}
+        return self.read[prefix]
 
 
 @dataclass(frozen=True, slots=True)
