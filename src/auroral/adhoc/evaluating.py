@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import Any
 
@@ -44,6 +45,8 @@ class Query:
         self.stream = self._spec.stream
         self.schema = self._fragment.checked.streams[self.stream].schema
         """Of the result."""
+        self.position: int | None = None
+        """The stime up to which stable results were given: who begins again from there misses nothing, but for what windows see before it."""
         self._horizon = self._spec.reads[feed.stream]
         self._session = session
         self._folder = Path(tempfile.mkdtemp(prefix="auroral-query-"))
@@ -58,17 +61,12 @@ class Query:
         self._state: Content | None = None
         self._jobs = 0
         self._events = self._told_of()
+        self._at_work, self._closed = Lock(), False
         self._opened = ExitStack()
         self._opened.callback(shutil.rmtree, self._folder, ignore_errors=True)
-        self._opened.callback(feed.close)
 
     def also_closes(self, opened: ExitStack) -> None:
         self._opened.push(opened)
-
-    @property
-    def position(self) -> int | None:
-        """The stime up to which stable results were given: who begins again from there misses nothing, but for what windows see before it."""
-        return None if self._evaluation is None else self._stime(self._end)
 
     @property
     def left_out(self) -> dict[str, int]:
@@ -86,18 +84,33 @@ class Query:
 
     def _told_of(self) -> Iterator[Event]:
         for event in self._feed:
-            if self._evaluation is None:
-                self._begin(event)
-            match event:
-                case Gap():
-                    yield from self._lost(event)
-                case Stable():
-                    yield from self._stable(event)
-                case Tentative():
-                    yield from self._tentative(event)
+            results = self._of(event)
+            while True:
+                with self._at_work:
+                    found = None if self._closed else next(results, None)
+                if found is None:
+                    break
+                if not isinstance(found, Tentative):
+                    self.position = found.hi
+                yield found
+
+    def _of(self, event: Event) -> Iterator[Event]:
+        if self._evaluation is None:
+            self._begin(event)
+        match event:
+            case Gap():
+                yield from self._lost(event)
+            case Stable():
+                yield from self._stable(event)
+            case Tentative():
+                yield from self._tentative(event)
 
     def close(self) -> None:
-        self._opened.close()
+        self._feed.close()
+        # Not while a job runs that has files there.
+        with self._at_work:
+            self._closed = True
+            self._opened.close()
 
     def __enter__(self) -> Query:
         return self
