@@ -54,7 +54,7 @@ def query(
         raise QueryError(
             "a query is a statement or a diagram\n    allowed: query(where, stream, 'SELECT ...'), or diagram=...\n    next: give one of them"
         )
-    at = since if since == "now" else stime_of(since)
+    at = "now" if since == "now" else stime_of(since)
     with ExitStack() as undo:
         feed = _feed(where, stream, at, tentative, history_only, token, patience, undo)
         undo.callback(feed.close)

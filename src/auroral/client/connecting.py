@@ -108,7 +108,7 @@ class Client:
         Without `tentative`, stable events alone.
         """
         return self.subscription(
-            stream, self._about(stream), since if since == "now" else stime_of(since), tentative=tentative
+            stream, self._about(stream), "now" if since == "now" else stime_of(since), tentative=tentative
         )
 
     def subscription(
