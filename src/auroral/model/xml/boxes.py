@@ -18,6 +18,7 @@ from auroral.model.xml.parameters import Parameters, Shape
 from auroral.model.xml.stime_windows import KIND, SIZES, STIME, WINDOW_PARAMETERS, stime_sizes
 from auroral.model.xml.windowed import (
     JOIN_PARAMETERS,
+    LOCAL_CLOCK,
     LOOKS,
     ORDER_BYS,
     ROW_WINDOW_PARAMETERS,
@@ -52,7 +53,7 @@ _AGGREGATE = Shape(
         "drop-mode": _NO_DROPS,
         "last-agg": _NO_DROPS,
     },
-    ours=(*WINDOW_PARAMETERS, *ROW_WINDOW_PARAMETERS, _GROUP_BY),
+    ours=(*WINDOW_PARAMETERS, *ROW_WINDOW_PARAMETERS, LOCAL_CLOCK, _GROUP_BY),
     instead={KIND: ("window-size", "advance", "window-size-by", "order-by")},
 )
 _JOIN_COMMON = ("left-order-on-field", "right-order-on-field", "out-field.N", "out-field-name.N", "timeout")
@@ -121,7 +122,6 @@ SHAPES: dict[str, Shape] = {
         ("order-on-field", "group-by"),
         ours=(KIND, *SIZES, _SEED, _GROUP_BY),
         instead={KIND: ("window-size", "window-slide", "window-size-by", "order-by")},
-        idle={"order-by": "whole windows of the stime go, whatever the order of rows"},
     ),
     "sunion": Shape(
         ("interval", "location", "max-delay.N", "stagger"),
@@ -255,7 +255,8 @@ def _window_drop(parameters: Parameters, _inputs: int) -> BoxSpec:
             next_step='add <parameter name="order-on-field" value="..."/>',
         )
     sizes = [parameters.number(name, 0, above=True) or 1 for name in ("window-size", "window-slide")]
-    return WindowDrop(rate or 0.0, batch or 1, sizes[0], sizes[1], field or None, group_by, tuples, seed)
+    by_values = not tuples and not by_field
+    return WindowDrop(rate or 0.0, batch or 1, sizes[0], sizes[1], field or None, group_by, tuples, by_values, seed)
 
 
 def _sunion(parameters: Parameters, inputs: int) -> BoxSpec:
