@@ -803,6 +803,7 @@ def test_windows_that_rows_close_know_what_was_dropped_or_are_a_warning(drop, be
         (WindowDrop(0.5, 1, 10, 20, "v"), "windows of size 10 that begin every 20"),
         (WindowDrop(0.5, 1, 10, 5, "k"), "field 'k', which orders the rows, is a string"),
         (WindowDrop(0.5, 1, 10, 5, "w"), "unknown field 'w'"),
+        (WindowDrop(0.5, 1, 10**9, 1, tuples=True), "each row is in 1,000,000,000 of them at once"),
     ],
 )
 def test_wrong_windows_of_rows_and_values_to_drop(spec, what):

@@ -12,9 +12,10 @@ from typing import ClassVar
 from auroral.model.boxes.aggregate_typed import WindowSample
 from auroral.model.boxes.base import PASSED_ON, BoxClass, BoxFacts, NotStime, Report, TypedBox, expect_ports
 from auroral.model.boxes.row_windows import as_written, ordering_field, value_unit
-from auroral.model.boxes.window_sizes import step
+from auroral.model.boxes.window_sizes import not_too_many, step
 from auroral.model.duration import spell
 from auroral.model.stream import StreamType
+from auroral.model.windows import FieldWindow
 from auroral.model.xxhash import Column
 
 
@@ -152,6 +153,8 @@ class WindowDrop:
             return None
         sample = WindowSample(self.seed or report.box, self.rate, self.max_batch_size)
         if by_rows:
+            if not not_too_many(FieldWindow(on or "", self.size, self.advance), report):
+                return None
             return TypedRowDrop(
                 outputs=(stream,),
                 box_class=BoxClass.FOLD,
