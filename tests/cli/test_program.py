@@ -1,5 +1,6 @@
 """The program as a whole: help, version, exit codes, and errors without tracebacks."""
 
+import shlex
 from types import ModuleType
 
 import pytest
@@ -35,7 +36,7 @@ def test_the_examples_can_be_parsed(module: ModuleType) -> None:
     assert lines
     for line in lines:
         # Of a pipe, the last program is this one.
-        program, *arguments = line.rpartition("|")[2].split()
+        program, *arguments = shlex.split(line.rpartition("|")[2])
         assert program == "auroral"
         assert cli.make_parser().parse_args(arguments).command == module.NAME
 

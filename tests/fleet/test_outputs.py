@@ -191,10 +191,12 @@ def test_a_query_through_deaths_and_an_input_away(running: Fleet, spark: Any) ->
     statement = "SELECT host, count(*) AS rows, sum(n) AS total FROM stream GROUP BY host"
     seen: list[tuple[Any, ...]] = []
     kinds: Counter[str] = Counter()
+    until(lambda: frontier(running) > 6)
+    by_then = (running.deployed.first + frontier(running)) * 500_000
     with auroral.query(running.deployed.folder, "recent", statement, window="1s", session=spark) as asked:
         begin = next(asked)
-        seen.extend(rows_of(begin.rows) if isinstance(begin, Stable) else [])
-        assert seen, "what was kept by then"
+        assert isinstance(begin, Stable) and begin.hi <= by_then, "what was kept by then comes first"
+        seen.extend(rows_of(begin.rows))
 
         def look() -> int:
             event = next(asked)

@@ -31,6 +31,17 @@ def test_what_is_kept_is_an_output_and_an_input_has_a_step_for_it() -> None:
     assert kept().check().warnings == ()
 
 
+def test_what_is_kept_answers_when_the_outputs_do_that_are_made_of_it() -> None:
+    d = auroral.diagram("d")
+    calls = d.input("calls", SCHEMA).keep("raw")
+    slow = calls.filter("slow", "n > 3").keep("recent")
+    slow.filter("late", "n > 5").output(availability="9s")
+    slow.filter("soon", "n > 7").output(availability="4s")
+    calls.filter("apart", "n < 0").keep("alone")
+    bounds = {output.stream: output.availability for output in d.check().diagram.outputs}
+    assert bounds == {"late": 9_000_000, "soon": 4_000_000, "raw": 4_000_000, "slow": 4_000_000, "apart": None}
+
+
 def test_a_name_that_is_taken_is_not_taken_twice() -> None:
     d = auroral.diagram("d")
     d.input("calls", SCHEMA).keep("slow").filter("slow", "n > 3").output()

@@ -115,7 +115,7 @@ def main(place: Path) -> None:
         child = os.fork()
         if child == 0:
             try:
-                ended_at(7 + lives)
+                ended_at(7 + 2 * lives)
                 Writing(place).live(BUCKETS)
             except BaseException as error:  # noqa: BLE001  told, and not to be taken for an end
                 sys.stderr.write(f"{type(error).__name__} {error}\n")

@@ -50,7 +50,8 @@ def with_kept_streams(diagram: Diagram) -> Diagram:
             if _stands_for(diagram, view) is None:
                 diagram = _with_step(diagram, view, stream)
         if diagram.output(stream) is None:
-            output = Output(stream, place=placed(view.place, f"view {view.name!r}"), kept=True)
+            place = placed(view.place, f"view {view.name!r}")
+            output = Output(stream, _bound(diagram, view.stream), place=place, kept=True)
             diagram = replace(diagram, outputs=(*diagram.outputs, output))
     return diagram
 
@@ -92,6 +93,18 @@ def why_not_ordered(view: ConnectionPointView, schema: Schema) -> str | None:
     if not (found.is_integer or found.kind is Kind.TIMESTAMP):
         return f"{view.order!r} is a {found}, and not a timestamp or a whole number"
     return None
+
+
+def _bound(diagram: Diagram, stream: str) -> int | None:
+    """The lowest availability of the outputs that are computed from the stream: it answers when they do."""
+    reached, left = {stream}, [stream]
+    while left:
+        one = left.pop()
+        new = {out for box in diagram.boxes if one in box.inputs for out in box.outputs} - reached
+        reached |= new
+        left += new
+    said = [o.availability for o in diagram.outputs if o.stream in reached and o.availability is not None]
+    return min(said, default=None)
 
 
 def _is_stime(order: str, schema: Schema) -> bool:

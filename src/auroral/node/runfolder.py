@@ -42,7 +42,7 @@ from auroral.node.storeddiagram import RunFolderError, diagram_words, load_diagr
 
 __all__ = ["RunFolder", "RunFolderError", "RunSettings"]
 
-FORMAT = 3
+FORMAT = 4
 
 
 @dataclass(frozen=True, slots=True)
