@@ -62,7 +62,7 @@ def test_d12_operator_classes_of_every_box():
         "apply": ("yes", "yes", "no"),
         "delay": ("yes", "yes", "yes"),
         "random_drop": ("yes", "yes", "yes"),
-        "window_drop": ("yes", "yes; folds no", "yes"),
+        "window_drop": ("yes", "yes; folds no", "yes; folds no"),
         "sunion": ("yes", "yes", "yes"),
         "soutput": ("yes", "yes", "yes"),
         "insert": ("yes", "no", "no"),

@@ -115,6 +115,7 @@ class WindowDrop:
         box_class="map on stime; fold on other fields and on numbers of rows",
         state="none; how many rows a group had, on numbers of rows",
         convergent="yes; folds no",
+        repeatable="yes; folds no",
         compiles_to="WHERE on a hash of group and window; a scan in processing order for folds",
     )
 
