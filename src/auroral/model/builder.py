@@ -260,7 +260,7 @@ def _stime_unit(fields: Schema, name: str | None, unit: str | None, place: Place
     found = None if name is None else fields.get(name)
     if found is not None and found.is_integer and unit is None:
         given.refuse(
-            f"stime field {name!r} is a {found}, and what it counts is not said",
+            f"stime field {name!r} is of type {found}, and what it counts is not said",
             place,
             allowed="unit='s', 'ms' or 'us'",
             next_step="add unit=... to the input",
