@@ -16,7 +16,20 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from auroral.commands import batch, boxes, check, demo, experiments, explain, export, prune, run, simulate, verify
+from auroral.commands import (
+    batch,
+    boxes,
+    check,
+    demo,
+    experiments,
+    explain,
+    export,
+    prune,
+    query,
+    run,
+    simulate,
+    verify,
+)
 from auroral.commands.fleet import catalog, change, down, move, pack, status, up
 from auroral.commands.fleet.disturb import cut, heal, kill, pause, resume
 from auroral.commands.fleet.watch import events, tail, why
@@ -36,7 +49,7 @@ from auroral.model.errors import AuroralError, DiagramError
 
 _OF_DEPLOYMENTS = (up, down, status, pack, kill, cut, heal, pause, resume, move, change, why, events, tail, catalog)
 COMMANDS: tuple[Any, ...] = (
-    *(check, explain, export, boxes, run, batch, verify, prune),
+    *(check, explain, export, boxes, run, batch, verify, prune, query),
     *_OF_DEPLOYMENTS,
     *(simulate, experiments, demo),
 )
