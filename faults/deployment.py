@@ -27,6 +27,7 @@ from auroral.node.fleet.control import NoAnswer, alive
 from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet, free_ports
 from auroral.node.outputlog import OutputLog
+from auroral.node.report import Report
 from auroral.node.runfolder import RunFolder
 from auroral.node.verify import verify_folder
 
@@ -38,8 +39,9 @@ SPARK_OF_NODES = "shared"
 """What nodes compute with."""
 
 
-def watched(stamped: bool = False) -> DiagramBuilder:
-    """Three sites, merged on one replica set, counted on another. `stamped`: rows carry the time of their site's clock."""
+def watched(stamped: bool = False, sheds: bool = False) -> DiagramBuilder:
+    """Three sites, merged on one replica set, counted on another. `stamped`: rows carry the time of their site's clock; `sheds`: some rows are
+    left out on purpose, and counted."""
     d = auroral.diagram("watched", bucket="1s")
     if stamped:
         east, west, north = (d.input(name, "ts timestamp, host string, n int", stime="ts") for name in SITES)
@@ -47,6 +49,8 @@ def watched(stamped: bool = False) -> DiagramBuilder:
         east, west, north = (d.input(name, "host string, n int") for name in SITES)
     with d.query("merge"):
         high = east.union("all", west, north).filter("high", "n > 2")
+        if sheds:
+            high = high.drop("some", 0.2)
     with d.query("count"):
         sums = {"rows": "count()", "total": "sum(n)", "last": "lastval(n)"}
         high.aggregate("sums", sums, window="3s", advance="1s", by=["host"]).output(availability="10s")
@@ -110,11 +114,12 @@ def placed(ports: Iterable[int]) -> str:
 
 
 @contextmanager
-def deployed(folder: Path, stamped: bool = False, **how: Any) -> Iterator[Fleet]:
+def deployed(folder: Path, stamped: bool = False, sheds: bool = False, **how: Any) -> Iterator[Fleet]:
     """`how` besides, as `prepare` takes it. What comes out is written to a table and to files as well."""
     sinks = [("sums", f"sqlite:{folder.with_suffix('.db')}#sums"), ("sums", str(folder.with_suffix(".jsonl")))]
     asked = placed(free_ports(4))
-    fleet = Fleet(prepare(folder, watched(stamped).check(), asked, spark=SPARK_OF_NODES, outputs=sinks, **how))
+    diagram = watched(stamped, sheds).check()
+    fleet = Fleet(prepare(folder, diagram, asked, spark=SPARK_OF_NODES, outputs=sinks, **how))
     try:
         yield fleet.up(lambda _: None)
     finally:
@@ -149,7 +154,7 @@ def closed_of(fleet: Fleet, site: str) -> int:
     return int((fleet.status()[site] or {})["closed"])
 
 
-def right_in_the_end(fleet: Fleet, spark: Any, senders: Senders, *, in_time: bool = False) -> None:
+def right_in_the_end(fleet: Fleet, spark: Any, senders: Senders, *, in_time: bool = False) -> Report:
     """All is healed: everything becomes stable, nothing stays tentative, nothing is lost or doubled, memory was bounded, nobody is left behind.
 
     `in_time`: there was a way for answers all the time, and the client was never away, so that all of them came within X.
@@ -176,6 +181,15 @@ def right_in_the_end(fleet: Fleet, spark: Any, senders: Senders, *, in_time: boo
     sinks_are_right(fleet)
     for name, sent in senders.sent.items():
         assert f"input {name}: rows logged, in unbroken order: {sent}\n" in report.text, (name, sent, report.text)
+    return report
+
+
+def shed_rows_are_counted(report: Report, *replicas: str) -> None:
+    """By each of these for as long as it was there, and by some replica at any time. That the counts are right `verify` has judged."""
+    for replica in replicas:
+        (line,) = [line for line in report.ledger if line.what.startswith(f"box some at merge@{replica}: rows shed")]
+        assert line.found > 0, report.text
+    assert "nobody here counted" not in report.text, report.text
 
 
 def output_of(fleet: Fleet) -> list[tuple[Any, ...]]:

@@ -50,9 +50,13 @@ class Happening:
         for fault in faults:
             time.sleep(max(0.0, begun + fault.at - time.monotonic()))
             told(f"{time.monotonic() - begun:.1f} s: {fault}")
+            places = ["client" if place == CLIENT_HOST else place for place in fault.places]
+            if fault.verb in ("crash", "unplug"):
+                for place in places:
+                    self._be_started(place)
             if fault.verb != "restart":
                 self.happened.append(replace(fault, at=time.time()))
-            self._happen(fault, ["client" if place == CLIENT_HOST else place for place in fault.places])
+            self._happen(fault, places)
         for thread in self.starting:
             thread.join()
 
@@ -82,10 +86,16 @@ class Happening:
                     if place in self.stopped:
                         self.fleet.kill(place)
                         self.stopped.discard(place)
-                self.starting.append(threading.Thread(target=self._start, args=(fault, places)))
+                self.starting.append(threading.Thread(target=self._start, args=(fault, places), name=" ".join(places)))
                 self.starting[-1].start()
             case "silence" | "resume":
                 self._ask(places[0], {"silence": "pause", "resume": "resume"}[fault.verb])
+
+    def _be_started(self, place: str) -> None:
+        """A process that is only just being started has no number yet: on a busy machine that takes longer than in simulation."""
+        for thread in self.starting:
+            if place in thread.name.split():
+                thread.join()
 
     def _between(self, fault: Fault, places: list[str]) -> Iterator[tuple[str, str]]:
         if len(places) == 2 and fault.verb in ("cut", "heal"):

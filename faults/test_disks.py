@@ -47,7 +47,8 @@ LAST_PAGE = 300
 
 
 @pytest.mark.parametrize(
-    ("name", "folder"), [("counta", "nodes/counta"), ("mergea", "nodes/mergea"), ("east", "sources/east")]
+    ("name", "folder"),
+    [("counta", "nodes/counta"), ("mergea", "nodes/mergea"), ("east", "sources/east"), ("client", "outputs")],
 )
 def test_a_full_disk(tmp_path: Path, spark: Any, name: str, folder: str) -> None:
     with deployed(tmp_path / "live") as fleet:
@@ -66,6 +67,8 @@ def test_a_full_disk(tmp_path: Path, spark: Any, name: str, folder: str) -> None
             if name in sent:
                 # What cannot be logged is not taken, and whoever sends it is told.
                 assert senders.sent[name] - sent[name] < LAST_PAGE
+            elif name == "client":
+                assert "the disk is full" in fleet.log(name).read_text()
             else:
                 until("the others go on", lambda: frontier(fleet) > full_at + 3)
                 assert "the disk is full" in fleet.log(name).read_text()

@@ -30,6 +30,7 @@ from faults.deployment import (
     frontier,
     jvm_of,
     right_in_the_end,
+    shed_rows_are_counted,
     until,
 )
 
@@ -183,7 +184,8 @@ def test_the_catalog_is_killed_and_nobody_needs_it(tmp_path: Path, spark: Any) -
 
 
 def test_everything_is_killed_at_once_again_and_again(tmp_path: Path, spark: Any) -> None:
-    with deployed(tmp_path / "live") as fleet:
+    """Also what was counted of rows that boxes leave out is neither lost nor doubled."""
+    with deployed(tmp_path / "live", sheds=True) as fleet:
         senders = Senders(fleet)
         until("it begins", lambda: frontier(fleet) > 3)
         for _ in range(3):
@@ -193,7 +195,25 @@ def test_everything_is_killed_at_once_again_and_again(tmp_path: Path, spark: Any
             until("all are gone", lambda: not any(map(fleet.lives, fleet.deployed.processes)))
             fleet.up(lambda _: None)
             until("it goes on", lambda before=before: frontier(fleet) > before + 2)
-        right_in_the_end(fleet, spark, senders)
+        shed_rows_are_counted(right_in_the_end(fleet, spark, senders), "mergea", "mergeb")
+
+
+def test_a_node_is_killed_again_and_again_while_it_comes_back(tmp_path: Path, spark: Any) -> None:
+    """Before it has recovered, and the last time while an input is away: its replica answers all the time."""
+    with deployed(tmp_path / "live", sheds=True) as fleet:
+        senders = Senders(fleet)
+        until("it begins", lambda: frontier(fleet) > 6)
+        for after in (0.0, 0.3, 0.6, 1.0, 1.5):
+            for name in ("mergea", "countb"):
+                fleet.kill(name)
+            fleet.start(["mergea", "countb"])
+            time.sleep(after)
+        fleet.ask("west", "pause")
+        fleet.kill("mergea")
+        time.sleep(4)
+        fleet.start(["mergea"])
+        fleet.ask("west", "resume")
+        shed_rows_are_counted(right_in_the_end(fleet, spark, senders, in_time=True), "mergea", "mergeb")
 
 
 @pytest.mark.short
@@ -282,6 +302,8 @@ def test_full_buffers_hold_up_who_sends_and_nothing_is_lost(tmp_path: Path, spar
         until("it begins", lambda: frontier(fleet) > 3)
         fleet.kill("client")
         until("sources are full", lambda: all((fleet.status()[site] or {}).get("paused") for site in SITES))
+        told = {event["process"] for event in events_in(fleet.deployed.folder) if event["event"] == "full"}
+        assert told == set(SITES)
         held, closed_then = dict(senders.sent), closed(fleet)
         time.sleep(5)
         assert closed(fleet) == closed_then

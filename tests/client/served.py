@@ -19,6 +19,7 @@ from auroral.node.fleet.processes import free_ports
 from auroral.node.fleet.serving import OutputServer
 from auroral.node.history import Histories
 from auroral.node.runfolder import RunFolder
+from auroral.wire.certificates import Certificates
 
 BUCKET, FIRST = 1_000_000, 100
 BEGIN = FIRST * BUCKET
@@ -42,12 +43,14 @@ def folder_of(path: Path, kept: int | None = None) -> RunFolder:
 class Life:
     """One life of a client process, from its folder on."""
 
-    def __init__(self, folder: Path, port: int = 0, kept: int | None = None):
+    def __init__(self, folder: Path, port: int = 0, kept: int | None = None, certificates: Certificates | None = None):
+        self.refused: list[str] = []
         self.folder = folder_of(folder, kept)
         self.store = ClientStore(self.folder, FIRST)
         self.histories = Histories(self.folder, self.store.logs)
         self.outputs = Outputs(self.store.logs, BUCKET, FIRST, self.histories)
-        self.server = OutputServer(Endpoint("127.0.0.1", port or free_ports(1)[0]), TOKEN)
+        at = Endpoint("127.0.0.1", port or free_ports(1)[0])
+        self.server = OutputServer(at, TOKEN, lambda kind, detail: self.refused.append(detail), certificates)
         self.server.outputs = self.outputs
         self.port = self.server.port
 

@@ -26,6 +26,8 @@ from auroral.node.fleet import outputs, serving
 from auroral.node.fleet.outputs import Reader
 from auroral.node.fleet.serving import TOKEN_VARIABLE, OutputServer, token_of
 from auroral.node.outputlog import LetGo
+from auroral.wire.authority import issue
+from auroral.wire.certificates import READER, SERVER
 from auroral.wire.errors import WireError
 from auroral.wire.outputs import Asked, Told
 from client.served import BUCKET, TOKEN, Life, stime
@@ -326,6 +328,31 @@ def test_only_who_knows_the_token_is_told(life: Life) -> None:
         plain.do_get(fl.Ticket(Asked("f").to_bytes())).read_chunk()
 
 
+def test_with_certificates_only_readers_are_served_and_nodes_serve_no_reader(tmp_path: Path) -> None:
+    made, others = issue((SERVER, READER)), issue((SERVER, READER))
+    life = Life(tmp_path / "live", certificates=made[SERVER])
+    try:
+        life.stable(0, 1, 2)
+        at = f"127.0.0.1:{life.port}"
+        for name, certificates in (("reader", made[READER]), ("stranger", others[READER])):
+            certificates.write(tmp_path / name)
+        with connect(at, TOKEN, certificates=tmp_path / "reader") as client:
+            assert client.table("f").num_rows == 2
+        with pytest.raises(ClientError, match="refuses this token"):
+            connect(at, "guess", certificates=tmp_path / "reader")
+        assert life.refused == ["somebody who reads outputs came without the token of this deployment"]
+        # With a certificate of somebody else, and as it was without any.
+        for folder in (tmp_path / "stranger", None):
+            with pytest.raises(Unreachable, match=r"--tls, whoever reads needs a certificate"):
+                connect(at, TOKEN, patience=0.1, certificates=folder)
+        with pytest.raises(
+            ClientError, match=r"a file for TLS cannot be read(.|\n)*next: copy the folder tls-readers/reader"
+        ):
+            connect(at, TOKEN, certificates=tmp_path / "nowhere")
+    finally:
+        life.end()
+
+
 def test_the_token_of_a_folder_is_for_its_owner_and_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     token = token_of(tmp_path)
     assert (tmp_path / "token").stat().st_mode & 0o777 == 0o600
@@ -401,7 +428,7 @@ def test_an_address_that_is_taken_is_said(life: Life) -> None:
     from auroral.model.deployment import Endpoint
 
     with pytest.raises(AuroralError, match=r"outputs cannot be served at 127.0.0.1:\d+(.|\n)*allowed(.|\n)*next"):
-        OutputServer(Endpoint("127.0.0.1", life.port), TOKEN)
+        OutputServer(Endpoint("127.0.0.1", life.port), TOKEN, lambda kind, detail: None)
 
 
 def test_the_library_needs_neither_spark_nor_java() -> None:

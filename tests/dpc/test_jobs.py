@@ -11,8 +11,9 @@ from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.events import Effect, Evaluate, Evaluated, Failed, Kept, Received, Send, Started, Woken
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Policy, Settings
+from auroral.dpc.sizing import LEAST_ROWS, MOST_ROWS
 from auroral.dpc.states import State
-from auroral.dpc.sunion import MOST_BUCKETS, MOST_ROWS, OutputSpec
+from auroral.dpc.sunion import MOST_BUCKETS, OutputSpec
 from auroral.dpc.switching import Lane, Offer
 from auroral.dpc.values import Content, Pong, Stable, Subscribe, Tentative
 from auroral.dpc.why import why
@@ -84,6 +85,30 @@ def test_a_job_that_corrects_reads_no_more_rows_than_it_may_but_one_bucket_at_le
         ranges.append(following)
         union.outlet.frontier = following[1]
     assert ranges == [(0, 1), (1, 3), (3, 5)]
+
+
+def test_a_job_that_corrects_takes_no_longer_than_a_quarter_of_what_is_set_aside():
+    """But for what a job of a single bucket takes anyhow: new buckets that are to be guessed wait for its tasks."""
+    found = replica(SETTINGS)
+    (job,) = jobs(given(found, "S", 0, 1, 0.5))
+    done(found, job, 0.6)
+    usual, each = 0.1, 2_000
+    contents = tuple(Content(bucket, each) for bucket in range(400))
+    (job,) = jobs(found.handle(Received("S", Stable("s", found.ports["s"].numbers["S"], 1, contents[1:])), 1.0))
+    union, took, sizes, now = found.unions["one"], 5e-6, list[int](), 1.0
+    for _ in range(6):
+        rows = (job.end - job.begin) * each
+        sizes.append(rows)
+        now += usual + took * rows
+        (job,) = [job for job in jobs(done(found, job, now)) if not job.tentative]
+    most = 0.25 * union.aside
+    assert sizes[0] > 2 * most / took, "nothing is known of it yet"
+    assert all(took * rows <= 1.01 * most for rows in sizes[1:]) and sizes[-1] > most / took - each - 1
+    # However long they take, who is behind comes closer; where jobs are quick, they are as large as they may be.
+    union.sizing.per_row = 1.0
+    assert union.next_job[1] - union.next_job[0] == LEAST_ROWS // each
+    union.sizing.per_row = 1e-9
+    assert union.next_job[1] - union.next_job[0] == MOST_BUCKETS
 
 
 def test_one_job_gives_all_outputs_that_are_due():

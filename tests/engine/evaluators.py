@@ -56,6 +56,7 @@ def by_buckets(
             engine.offer(stream, Segment(lo, hi, STABLE, len(within), table))
         evaluation = engine.evaluate(lo, hi)
         ledger.update(evaluation.counts)
+        assert all(lo <= at < hi for *_, at in evaluation.left_out), "counted in the bucket of the row"
         for output in engine.small.outputs:
             rows = shown(canonical(evaluation.outputs[output.name].load(output)))
             assert all(lo <= row[0] < hi for row in rows), f"{output.name} of [{lo}, {hi}) has {rows}"

@@ -17,8 +17,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 DIAGRAM = """<borealis>
   <schema name="Row"><field name="host" type="string" size="8"/><field name="n" type="int"/></schema>
   <input stream="east" schema="Row"/><input stream="west" schema="Row"/>
-  <query name="merge">
+  <query name="unite">
     <box name="both" type="union"><in stream="east"/><in stream="west"/><out stream="all"/></box>
+  </query>
+  <query name="merge">
     <box name="high" type="filter"><in stream="all"/><out stream="sums"/><parameter name="expression.0" value="{high}"/></box>
   </query>
   <output stream="sums"/>
@@ -31,6 +33,7 @@ REBUILT = """<borealis>
   </query>
   <connect box="last" stream="a few"/>
 </borealis>"""
+DELETE = '<borealis><delete query="unite"/><connect box="some" stream="west"/></borealis>'
 MODIFY = '<borealis><modify box="high"><parameter name="expression.0" value="{high}"/></modify></borealis>'
 
 
@@ -52,7 +55,7 @@ def test_the_boxes_of_a_query_are_changed(folder: Path, spark: Any, capsys: pyte
         # What cannot be is said, and changes nothing.
         for text, said in (
             ('<borealis><delete box="high"/></borealis>', "<delete> needs the attribute 'query'"),
-            ('<borealis><delete query="merge"/></borealis>', "live:8, output 'sums': unknown stream 'sums'"),
+            ('<borealis><delete query="merge"/></borealis>', "live:10, output 'sums': unknown stream 'sums'"),
             ('<borealis><disconnect box="high"/><move box="low" node="nc"/></borealis>', "unknown box 'low'"),
             ('<borealis><modify box="hihg"><parameter name="a" value="b"/></modify></borealis>', "did you mean 'high'"),
             (MODIFY.format(high="nn &gt; 2"), "nn"),
@@ -83,6 +86,11 @@ def test_the_boxes_of_a_query_are_changed(folder: Path, spark: Any, capsys: pyte
         fleet_in(folder).kill("na")
         goes_on(fleet_in(folder), 3)
         fleet_in(folder).up(lambda _: None)
+        goes_on(fleet_in(folder), 3)
+        # A query is deleted: of what it read, the other one comes to read a part itself.
+        update.write_text(DELETE)
+        assert main(["change", str(update), *where]) == 0
+        assert "n: version 3 holds from" in capsys.readouterr().out
         goes_on(fleet_in(folder), 3)
     fleet = fleet_in(folder)
     assert main(["catalog", *where]) == 0

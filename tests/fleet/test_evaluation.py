@@ -22,6 +22,7 @@ from auroral.model.builder import DiagramBuilder
 from auroral.model.xml import read_deployment
 from auroral.node.fleet.contents import by_bucket, content_of
 from auroral.node.fleet.evaluation import Evaluation, ordered_streams
+from auroral.node.leftout import LeftOutLog, counted_in
 
 pytestmark = pytest.mark.spark
 BUCKET = 500_000
@@ -44,7 +45,8 @@ def diagram() -> DiagramBuilder:
         high = east.filter("high", "n > 4")
     with d.query("match"):
         newest = {"first": "firstval(n)", "last": "lastval(n)", "rows": "count()", "mean": "avg(n)"}
-        both.aggregate("newest", newest, window="2s", advance="500ms", by=["k"]).output(availability="3s")
+        most = both.drop("most", 0.2)
+        most.aggregate("newest", newest, window="2s", advance="500ms", by=["k"]).output(availability="3s")
         both.running("totals", {"total": "sum(n)"}, by=["k"]).output(availability="3s")
         threes = {"low": "firstval(n)", "sum": "sum(n)"}
         both.aggregate_rows("threes", threes, rows=3, by=["k"], on="ts", slack=1, timeout="700ms").output(
@@ -82,11 +84,12 @@ def cut_in_two() -> Fragments:
     return cut(diagram().check(), read_deployment(DEPLOYED))
 
 
-def evaluation(spark: Any, fragments: Fragments, name: str, folder: Path) -> Evaluation:
+def evaluation(
+    spark: Any, fragments: Fragments, name: str, folder: Path, ledger: LeftOutLog | None = None
+) -> Evaluation:
     fragment = next(one for one in fragments.all if one.name == name)
-    return Evaluation(
-        spark, lambda _: fragment, FIRST, folder, ordered_streams(fragments).intersection(fragment.streams)
-    )
+    ordered = ordered_streams(fragments).intersection(fragment.streams)
+    return Evaluation(spark, lambda _: fragment, FIRST, folder, ordered, ledger)
 
 
 def all_of(evaluation: Evaluation, view: View, draw: random.Random, tentative: bool = False) -> View:
@@ -118,7 +121,11 @@ def test_two_fragments_in_any_jobs_give_what_one_batch_run_of_the_whole_gives(
     draw = random.Random(seed)
     view: View = {stream: contents(table) for stream, table in given.items()}
     view |= all_of(evaluation(spark, fragments, "front", tmp_path / "front"), view, draw)
-    found = all_of(evaluation(spark, fragments, "back", tmp_path / "back"), view, draw)
+    ledger = LeftOutLog(tmp_path / "ledger" / "back.db")
+    found = all_of(evaluation(spark, fragments, "back", tmp_path / "back", ledger), view, draw)
+    # Another life makes some buckets again, for which it reads earlier ones: each is counted once.
+    again = evaluation(spark, fragments, "back", tmp_path / "again", ledger)
+    again.run(Evaluate(1, ("newest",), 9, 14, view, tentative=False))
     until = (FIRST + BUCKETS) * BUCKET
     sources = {stream: SourceRows([table]) for stream, table in given.items()}
     batch = run_batch(spark, diagram().check(), sources, until, False, tmp_path / "batch")
@@ -127,6 +134,12 @@ def test_two_fragments_in_any_jobs_give_what_one_batch_run_of_the_whole_gives(
         ours = together(found[stream])
         assert ours.num_rows > 20
         assert ours.equals(canonical(whole.select(ours.column_names).cast(ours.schema))), stream
+    (counted,) = counted_in(tmp_path)
+    left_out = {(box, reason, at // BUCKET): n for (box, reason, at), n in batch.left_out.items()}
+    assert counted.counts == left_out and {box for box, *_ in left_out} == {"most"}
+    assert counted.spans["most"] == counted.spans["threes"] == ((FIRST, FIRST + BUCKETS),)
+    assert ledger.totals == batch.counts
+    ledger.close()
 
 
 def test_what_a_job_gives_does_not_depend_on_what_was_evaluated_before(spark: Any, tmp_path: Path) -> None:

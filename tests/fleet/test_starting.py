@@ -50,7 +50,9 @@ def test_the_others_run_and_it_is_tried_again(tmp_path: Path, monkeypatch: pytes
         monkeypatch.setattr(
             process,
             "_evaluation",
-            lambda core: SimpleNamespace(first=0, spent={False: 0.0, True: 0.0}, ran={False: 0, True: 0}, left_out={}),
+            lambda core: SimpleNamespace(
+                first=0, spent={False: 0.0, True: 0.0}, ran={False: 0, True: 0}, left_out={}, close=lambda: None
+            ),
         )
         monkeypatch.setattr(process.host, "start", lambda core, *_: started.append(core))
         for _ in range(3):

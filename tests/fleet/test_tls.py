@@ -13,6 +13,7 @@ import pyarrow.flight as fl
 import pytest
 
 import auroral
+from auroral.client import connect
 from auroral.node.fleet.clock import Clock
 from auroral.node.fleet.deployed import DeploymentError
 from auroral.node.fleet.eventlog import EventLog, events_in
@@ -21,7 +22,7 @@ from auroral.node.fleet.processes import Fleet
 from auroral.node.fleet.refusals import Refusals
 from auroral.node.verify import verify_folder
 from auroral.wire.authority import issue
-from auroral.wire.certificates import Certificates
+from auroral.wire.certificates import READER, READERS, Certificates
 from auroral.wire.hello import Hello, Identity
 from fleet.deployments import Feeds, client, frontier, until, watch
 
@@ -54,8 +55,12 @@ def test_it_fails_over_and_is_right_and_no_stranger_is_served(tmp_path: Path, sp
         ours = {name: Certificates.from_folder(folder / "tls" / name) for name in fleet.deployed.processes}
         with closing(Feeds(fleet)):
             until(lambda: frontier(fleet) > 4)
+            # Who reads outputs has a certificate of another authority, which lets nobody speak to nodes.
+            reader = Certificates.from_folder(folder / READERS / READER)
+            with connect(folder) as reading:
+                assert reading.table("sums").num_rows > 0
             # Without a certificate, with one of another authority, and without TLS.
-            for stranger in (None, issue(["nb"])["nb"]):
+            for stranger in (None, issue(["nb"])["nb"], reader):
                 with pytest.raises(fl.FlightUnavailableError):
                     answered(fleet, "na", stranger, ours["na"].ca, "nb")
             at = fleet.deployed.endpoint("na")
@@ -101,7 +106,11 @@ def test_keys_are_for_their_owner_alone(tmp_path: Path) -> None:
     assert len({key.read_bytes() for key in keys}) == len(keys)
     assert not (tmp_path / "live" / "tls" / "ca.key").exists()
     assert not prepare(tmp_path / "open", watch().check()).agreed.tls
-    assert not (tmp_path / "open" / "tls").exists()
+    assert not list((tmp_path / "open").glob("tls*"))
+    with pytest.raises(
+        DeploymentError, match=r"outputs would be served at 10.0.0.7:15500(.|\n)*next: --tls; or, (.|\n)*--insecure"
+    ):
+        prepare(tmp_path / "served", watch().check(), serve="10.0.0.7:15500")
 
 
 def test_without_certificates_nobody_listens_where_others_reach(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def passed_on(
     scratch.mkdir(parents=True)
     pq.write_table(together, scratch / "rows.parquet")
     outputs = {output.stream: [scratch / "rows.parquet"] for output in checked.diagram.outputs}
-    return BatchResult(outputs, {("box", "late"): together.num_rows})
+    return BatchResult(outputs, {("box", "late", 0): together.num_rows})
 
 
 def verified(folder: Path, since_last: bool = False) -> Report:

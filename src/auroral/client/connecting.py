@@ -20,6 +20,8 @@ from auroral.client.link import Link
 from auroral.client.subscription import Subscription
 from auroral.model.deployment import ENDPOINTS, Endpoint, endpoint
 from auroral.model.errors import unknown_name
+from auroral.wire.certificates import READER, READERS, Certificates
+from auroral.wire.errors import WireError
 from auroral.wire.outputs import OUTPUTS, VERSION
 
 TOKEN_VARIABLE = "AURORAL_TOKEN"
@@ -47,15 +49,23 @@ class Kept:
     begin: int
 
 
-def connect(where: str | os.PathLike[str], token: str | None = None, patience: float = PATIENCE) -> Client:
+def connect(
+    where: str | os.PathLike[str],
+    token: str | None = None,
+    patience: float = PATIENCE,
+    certificates: str | os.PathLike[str] | None = None,
+) -> Client:
     """To the deployment in a folder of this machine, or at "host:port".
 
     The token is the one in the deployment's file `token`; it is read from there, or from AURORAL_TOKEN, where none is given. `patience` is
-    how many seconds a client process that is away is waited for, here and later.
+    how many seconds a client process that is away is waited for, here and later. `certificates` is a copy of the folder `tls-readers/reader` of a
+    deployment that was begun with --tls; the folder's owner need not name it.
     """
     folder = Path(where)
     if folder.is_dir():
         at, token = _in_folder(folder, token)
+        ours = folder / READERS / READER
+        certificates = certificates or (ours if ours.exists() else None)
     else:
         at = _address(os.fspath(where))
         token = token or os.environ.get(TOKEN_VARIABLE)
@@ -64,7 +74,7 @@ def connect(where: str | os.PathLike[str], token: str | None = None, patience: f
                 f"{at} is asked without a token\n    allowed: what stands in the file `token` of the deployment's folder\n"
                 f"    next: connect({str(at)!r}, token=...), or put it into {TOKEN_VARIABLE}"
             )
-    client = Client(Link(at, token, patience))
+    client = Client(Link(at, token, patience, _certificates(certificates)))
     try:
         client.about()
     except BaseException:
@@ -183,6 +193,15 @@ def _in_folder(folder: Path, token: str | None) -> tuple[Endpoint, str]:
         raise ClientError(
             f"the token of {folder} cannot be read: {error.strerror}\n    allowed: its owner, once the deployment was started\n"
             f"    next: ask the owner for it, and give it as token=... or in {TOKEN_VARIABLE}"
+        ) from error
+
+
+def _certificates(folder: str | os.PathLike[str] | None) -> Certificates | None:
+    try:
+        return None if folder is None else Certificates.from_folder(Path(folder))
+    except WireError as error:
+        raise ClientError(
+            f"{error}\n    next: copy the folder {READERS}/{READER} of the deployment, and give its path as certificates=..."
         ) from error
 
 

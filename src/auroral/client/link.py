@@ -12,6 +12,7 @@ import pyarrow.flight as fl
 
 from auroral.client.errors import ClientError, Unreachable
 from auroral.model.deployment import Endpoint
+from auroral.wire.certificates import SERVER, Certificates
 from auroral.wire.outputs import TOKEN_HEADER
 
 T = TypeVar("T")
@@ -33,7 +34,8 @@ REFUSED = (fl.FlightError, pa.ArrowException)
 
 def unreachable(at: Endpoint, patience: float, error: Exception) -> Unreachable:
     return Unreachable(
-        f"nobody answers at {at} for {patience:g} s: {words(error)}\n    next: auroral status shows whether the client process runs"
+        f"nobody answers at {at} for {patience:g} s: {words(error)}\n    next: auroral status shows whether the client process runs; "
+        "where it was begun with --tls, whoever reads needs a certificate (connect(..., certificates=...))"
     )
 
 
@@ -52,8 +54,11 @@ def words(error: Exception) -> str:
 
 
 class Link:
-    def __init__(self, at: Endpoint, token: str, patience: float):
+    def __init__(self, at: Endpoint, token: str, patience: float, certificates: Certificates | None = None):
         self.at, self.patience = at, patience
+        self._scheme, self._secure = (
+            ("grpc", {}) if certificates is None else ("grpc+tls", certificates.of_caller(SERVER))
+        )
         self._token = token
         self._opening = threading.Lock()
         self._opened: Any = None
@@ -73,7 +78,7 @@ class Link:
     def flight(self) -> Any:
         with self._opening:
             if self._opened is None:
-                self._opened = fl.FlightClient(f"grpc://{self.at}", generic_options=_CHANNEL)
+                self._opened = fl.FlightClient(f"{self._scheme}://{self.at}", generic_options=_CHANNEL, **self._secure)
             return self._opened
 
     def options(self, within: float | None = None) -> Any:

@@ -61,13 +61,13 @@ class Assembly:
         return tuple(sorted(found for found in _reached(stream, reads) if found not in reads))
 
     def bound(self, stream: str) -> float:
-        """The lowest of those that are computed from it, by any version, or are it."""
+        """The lowest of those that are computed from it, by any version, or are it. What nobody reads is held back by nobody."""
         readers: dict[str, set[str]] = {}
         for output, read in self._reads.items():
             for one in read:
                 readers.setdefault(one, set()).add(output)
         client = [found for found in _reached(stream, readers) if found in self.fragments.client]
-        return min(self.bounds.get(found, self.settings.bound) for found in client)
+        return min((self.bounds.get(found, self.settings.bound) for found in client), default=0.0)
 
     @property
     def _reads(self) -> dict[str, set[str]]:

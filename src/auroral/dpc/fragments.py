@@ -57,12 +57,15 @@ class Fragments:
     """The streams that the client reads."""
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
     """By node, as the deployment has them."""
+    declared: tuple[str, ...] = ()
+    """The inputs of the diagram."""
 
     @property
     def sources(self) -> tuple[str, ...]:
+        """Also of what nobody reads: its rows are logged as those of others are, and a later version of a query may read it."""
         made = {stream for fragment in self.all for stream in fragment.streams}
         read = (stream for fragment in self.all for stream in fragment.inputs)
-        return tuple(dict.fromkeys(stream for stream in read if stream not in made))
+        return tuple(dict.fromkeys((*(stream for stream in read if stream not in made), *self.declared)))
 
     @property
     def depth(self) -> int:
@@ -107,7 +110,8 @@ def cut(
     fragments = {
         name: _fragment(replace(checked, boxes=tuple(boxes)), names, name, hosts[name], given) for name in hosts
     }
-    return Fragments(tuple(fragments[name] for name in _in_order(fragments, made)), client, endpoints)
+    declared = tuple(given.stream for given in checked.diagram.inputs if given.schema.fields)
+    return Fragments(tuple(fragments[name] for name in _in_order(fragments, made)), client, endpoints, declared)
 
 
 def _refuse_inputs(diagram: Diagram, client: Iterable[str]) -> None:

@@ -36,6 +36,8 @@ class Job:
     """That each fold begins with."""
     version: int
     """Of the query."""
+    rows: int = 0
+    """That it reads of its own buckets."""
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -63,6 +65,9 @@ class Jobs:
     def learn(self, job: Job, now: float) -> None:
         if job.tentative or job.end - job.begin == 1:
             self.usual.learn(now - job.started)
+        else:
+            for stream in job.outputs:
+                self.unions[stream].sizing.learn(job.rows, now - job.started, self.usual.value)
 
     @property
     def being_made_stable(self) -> set[str]:
@@ -137,9 +142,6 @@ class Jobs:
         began = {union.spec.stream: union.fold.began(begin) for union in unions if union.fold is not None}
         folded = {s: self.unions[s].coverages(end - 1, end, begin)[0] for s in began} if tentative else {}
         version = self.versions.plan.version(begin)
-        self.running[self.last] = Job(
-            ranges, begin, end, tentative, now, ready, coverage, began, folded, states, version
-        )
         view: dict[str, dict[int, Content]] = {name: {} for union in unions for name in union.ports}
         for union in unions:
             if tentative:
@@ -149,6 +151,10 @@ class Jobs:
                 view[name] |= contents
                 whole = range(union.first_read(name, begin), end)
                 assert tentative or contents.keys() >= set(whole), f"{name} lacks some of {whole} for a stable bucket"
+        rows = sum(c.count for contents in view.values() for b, c in contents.items() if b >= begin)
+        self.running[self.last] = Job(
+            ranges, begin, end, tentative, now, ready, coverage, began, folded, states, version, rows
+        )
         return Evaluate(self.last, tuple(ranges), begin, end, view, tentative, version, states)
 
     def _ready_at(self, stream: str, bucket: int, now: float) -> float:

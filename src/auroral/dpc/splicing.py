@@ -38,16 +38,16 @@ def _boxes(fragment: Fragment, later: Sequence[tuple[int, Fragment]]) -> Iterato
     versions = [fragment, *(one for _, one in later)]
     for number, version in enumerate(versions):
         for box in version.checked.diagram.boxes:
-            inputs = tuple(s if s in version.inputs else _of_version(s, number) for s in box.inputs)
-            outputs = tuple(_of_version(stream, number) for stream in box.outputs)
+            inputs = tuple(s if s in version.inputs else name_of_version(s, number) for s in box.inputs)
+            outputs = tuple(name_of_version(stream, number) for stream in box.outputs)
             # Whatever it is called here, it drops what it dropped.
             spec = replace(box.spec, seed=box.name) if isinstance(box.spec, RandomDrop | WindowDrop) else box.spec
-            yield replace(box, name=_of_version(box.name, number), spec=spec, inputs=inputs, outputs=outputs)
+            yield replace(box, name=name_of_version(box.name, number), spec=spec, inputs=inputs, outputs=outputs)
     starts = tuple(start for start, _ in later)
     for stream in fragment.streams:
-        parts = tuple(_of_version(stream, number) for number in range(len(versions)))
+        parts = tuple(name_of_version(stream, number) for number in range(len(versions)))
         yield Box(f"{stream}~spliced", Splice(starts), parts, (stream,))
 
 
-def _of_version(name: str, number: int) -> str:
+def name_of_version(name: str, number: int) -> str:
     return f"{name}~{number}"

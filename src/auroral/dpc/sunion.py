@@ -16,12 +16,13 @@ from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet
 from auroral.dpc.port import Port
 from auroral.dpc.settings import UNLIMITED, WORTH_DELAYING, Policy, Settings
+from auroral.dpc.sizing import MOST_ROWS, Sizing
 from auroral.dpc.states import State
 from auroral.dpc.usual import Offsets, Usual
 from auroral.dpc.values import Content
 from auroral.dpc.versions import Reading, Versions
 
-MOST_BUCKETS, MOST_ROWS = 128, 280_000
+MOST_BUCKETS = 128
 """In one job that corrects: a job of many buckets takes little longer than one of a single bucket, as long as they are not many rows."""
 
 MOST_GUESSED = 32
@@ -86,6 +87,7 @@ class SUnion:
     """Whether another replica made something else of it (DESIGN 3)."""
     fails: bool = False
     """Whether its jobs fail, one after the other: another replica's may not."""
+    sizing: Sizing = field(init=False, default_factory=Sizing)
 
     def __post_init__(self) -> None:
         every = self.settings.snapshot_every
@@ -170,15 +172,15 @@ class SUnion:
     @property
     def next_job(self) -> tuple[int, int]:
         """As many of them as one job is to read."""
-        return self._one_job(*self.stable_range)
+        return self._one_job(*self.stable_range, self.sizing.rows(self.aside))
 
-    def _one_job(self, begin: int, end: int) -> tuple[int, int]:
+    def _one_job(self, begin: int, end: int, most: int) -> tuple[int, int]:
         """The first of these buckets, whose rows are not too many together; one at least."""
         rows = 0
         for bucket in range(begin, end):
             versions = (port.best(bucket) for port in self.read(bucket).values())
             rows += sum(version.count for version in versions if version is not None)
-            if rows > MOST_ROWS and bucket > begin:
+            if rows > most and bucket > begin:
                 return begin, bucket
         return begin, end
 
@@ -251,7 +253,7 @@ class SUnion:
                 break
             if self._due(bucket, deadline, policy, final, now):
                 due = (bucket if due is None else due[0], bucket + 1)
-        return None if due is None else self._one_job(*due)
+        return None if due is None else self._one_job(*due, MOST_ROWS)
 
     def _due(self, bucket: int, deadline: float, policy: Policy, final: int, now: float) -> bool:
         """`final`: the first bucket that is not in the next stable job."""

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from auroral.engine.arrowrows import arrow_schema, as_declared
 from auroral.engine.compile import Program, compile_program
 from auroral.engine.failures import explained
-from auroral.engine.fetching import Result
+from auroral.engine.fetching import LeftOut, Result, totals
 from auroral.engine.foldstates import FoldStates, edge_changes, edge_rows, from_bytes
 from auroral.engine.jobs import Leaf, run_program
 from auroral.engine.judging import judge
@@ -41,7 +41,12 @@ class BatchResult:
     """Parquet files of each output, and the ledger counts of boxes that leave rows out."""
 
     outputs: Mapping[str, list[Path]]
-    counts: Mapping[tuple[str, str], int]
+    left_out: LeftOut
+
+    @property
+    def counts(self) -> dict[tuple[str, str], int]:
+        """By box and reason."""
+        return totals(self.left_out)
 
 
 @dataclass(frozen=True, slots=True)

@@ -294,7 +294,10 @@ class Compiler:
         return lambda _, name: STIME if name == "stime" and schema.get(name) is None else quoted(name)
 
     def count(self, checked: CheckedBox, reason: str, counted: str, condition: str) -> None:
-        """Rows that a box leaves out are counted for the ledger by a query of their own over the same steps."""
+        """Rows that a box leaves out are counted for the ledger, by bucket, by a query of their own over the same steps."""
         since = f" AND {STIME} >= {self.counts_from}L" if self.counts_from is not None else ""
-        query = f"SELECT count(*) FROM {relation(counted)} WHERE ({condition}){since}"
+        bucket = f"{STIME} - pmod({STIME}, {self.checked.diagram.bucket}L)"
+        # Behind a relation, `WHERE (NAME)` alone would be an alias with a column.
+        where = f"WHERE TRUE AND ({condition}){since}"
+        query = f"SELECT {bucket} AS at, count(*) AS n FROM {relation(counted)} {where} GROUP BY {bucket}"
         self.counts.append((checked.box.name, reason, query))

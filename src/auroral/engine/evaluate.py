@@ -16,7 +16,7 @@ from auroral.engine.arrowrows import between, canonical
 from auroral.engine.compile import Program, compile_program
 from auroral.engine.edgelog import STABLE, EdgeLog, Segment, Version, cut_up, parquet_segment, verified_meanwhile
 from auroral.engine.failures import explained
-from auroral.engine.fetching import Result
+from auroral.engine.fetching import LeftOut, Result, totals
 from auroral.engine.foldstates import FoldStates, edge_changes, edge_rows
 from auroral.engine.jobs import Leaf, run_program
 from auroral.engine.judging import judge, sql_expressions
@@ -62,7 +62,12 @@ class Evaluation:
     lo: int
     hi: int
     outputs: Mapping[str, Segment]
-    counts: Mapping[tuple[str, str], int]
+    left_out: LeftOut
+
+    @property
+    def counts(self) -> dict[tuple[str, str], int]:
+        """By box and reason."""
+        return totals(self.left_out)
 
 
 @dataclass(slots=True)

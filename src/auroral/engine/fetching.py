@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import pyarrow as pa
 
@@ -15,6 +16,17 @@ from auroral.engine.keyedstate import KeyedState
 from auroral.engine.relations import Edge, StateEdge
 from auroral.engine.sqltext import Column, string_literal
 
+LeftOut: TypeAlias = Mapping[tuple[str, str, int], int]
+"""How many rows were left out, by box, reason, and the stime at which their bucket begins."""
+
+
+def totals(left_out: LeftOut) -> dict[tuple[str, str], int]:
+    """By box and reason."""
+    found: Counter[tuple[str, str]] = Counter()
+    for (box, reason, _), count in left_out.items():
+        found[box, reason] += count
+    return dict(found)
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -22,7 +34,7 @@ class Result:
 
     outputs: Mapping[str, pa.Table | list[Path]] = field(default_factory=dict)
     kept: Mapping[str, pa.Table] = field(default_factory=dict)
-    counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    counts: LeftOut = field(default_factory=dict)
     states: Mapping[str, KeyedState] = field(default_factory=dict)
 
     def __or__(self, other: Result) -> Result:
@@ -83,9 +95,9 @@ class Wanted:
 
 
 def counting(counts: Sequence[Count]) -> str:
-    """One row for each reason for which a box leaves rows out."""
+    """One row for each bucket, and each reason for which a box leaves rows of it out."""
     each = [
-        f"SELECT {string_literal(box)} AS box, {string_literal(reason)} AS reason, ({query}) AS n"
+        f"SELECT {string_literal(box)} AS box, {string_literal(reason)} AS reason, at, n FROM ({query})"
         for box, reason, query in counts
     ]
     return "SELECT * FROM (" + " UNION ALL ".join(each) + ")"

@@ -20,11 +20,11 @@ from auroral.engine.statecodec import decoded, encoded
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Rows of each output port; the state at the end; and how many rows were left out, by reason."""
+    """Rows of each output port; the state at the end; and how many rows were left out, by stime and reason."""
 
     outputs: tuple[pa.Table, ...]
     state: KeyedState
-    left_out: Mapping[str, int]
+    left_out: Mapping[tuple[int, str], int]
 
 
 def run_fold(
@@ -39,7 +39,7 @@ def run_fold(
     # What is compiled is shared by all jobs of an engine.
     fold = copy(fold)
     found: list[list[Row]] = [[] for _ in outputs]
-    left_out: Counter[str] = Counter()
+    left_out: Counter[tuple[int, str]] = Counter()
     changes: dict[bytes, bytes | None] = {}
 
     def run(key: Row, written: bytes, arrived: Iterable[Arrived]) -> None:
@@ -49,7 +49,7 @@ def run_fold(
             if kind < len(outputs):
                 found[kind].append(row)
             else:
-                left_out[row[1]] += 1
+                left_out[row[0], row[1]] += 1
         left = fold.state()
         changes[written] = entry(None if left is None else fold.due(), left)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,6 +64,7 @@ class Leaf:
 
 
 NewPath = Callable[[Edge], Path]
+_COUNTED = (("box", "STRING"), ("reason", "STRING"), ("at", "BIGINT"), ("n", "BIGINT"))
 
 
 def run_program(
@@ -221,7 +223,7 @@ class _Job:
         wanted += [Fetch(both.columns, f"SELECT * FROM {relation(both.relation)}") for both in boths]
         wanted += [Fetch(fold.columns, f"SELECT * FROM {fold.rows}", fold) for fold in folds]
         if counts:
-            columns = (Column("box", "STRING"), Column("reason", "STRING"), Column("n", "BIGINT"))
+            columns = tuple(Column(*one) for one in _COUNTED)
             wanted.append(Fetch(columns, counting(counts)))
         tables = iter(self._fetched(wanted))
         given = {edge.name: as_declared(next(tables), edge.columns) for edge in outputs}
@@ -232,13 +234,15 @@ class _Job:
         for fold in folds:
             result |= self._folded(fold, next(tables))
         counted = next(tables).to_pylist() if counts else []
-        return result | Result(counts={(row["box"], row["reason"]): row["n"] for row in counted if row["n"]})
+        return result | Result(counts={(row["box"], row["reason"], row["at"]): row["n"] for row in counted})
 
     def _folded(self, fold: FoldBox, rows: pa.Table) -> Result:
         assert fold.state is not None
         found = fold.run(rows, self.states.of(fold.state.name), self.lo, self.hi)
         outputs = {name: table for (name, _), table in zip(fold.outputs, found.outputs, strict=True)}
-        counts = {(fold.name, reason): n for reason, n in found.left_out.items()}
+        counts: Counter[tuple[str, str, int]] = Counter()
+        for (stime, reason), n in found.left_out.items():
+            counts[fold.name, reason, stime - stime % self.program.checked.diagram.bucket] += n
         return Result(outputs, {}, counts, {fold.state.name: found.state})
 
     def _fetched(self, wanted: Sequence[Fetch]) -> list[pa.Table]:

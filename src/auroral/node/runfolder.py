@@ -125,7 +125,7 @@ class RunFolder:
 
     @property
     def deployed(self) -> bool:
-        """Whether several processes run it: then the counts of boxes are with the nodes, and the account stays empty."""
+        """Whether several processes run it: then each replica has the counts of its boxes, and the account stays empty."""
         return (self.path / "deployment.json").exists()
 
     @property

@@ -25,6 +25,7 @@ from auroral.node.account import Counts
 from auroral.node.compare import Comparison, compare
 from auroral.node.evaluator import Session
 from auroral.node.fleet.deployed import must_have_outputs
+from auroral.node.fleet.leavingout import left_out_lines
 from auroral.node.fleet.versions import oracle
 from auroral.node.inputsums import InputSums, read_input
 from auroral.node.outputlog import OutputLog
@@ -90,8 +91,10 @@ def _compared(run: Standing, stretch: Stretch, inputs: dict[str, InputSums], bat
         what = "all inputs: rows evaluated = logged below the frontier"
         ledger += [LedgerLine(what, account.rows_in, used)]
         ledger += _count_lines(account.counts, batch.counts, earlier.counts if earlier else {})
-    elif run.folder.deployed:
-        notes.append("several nodes ran it: the counts of rows that boxes left out are with them, and not compared")
+    elif run.folder.deployed and run.until is not None and batch is not None:
+        lines, unknown = left_out_lines(run.folder, run.until, batch.left_out)
+        ledger += lines
+        notes += unknown
     elif batch is not None:
         notes.append(
             "the run was cut off between an output and its counts: the counts of boxes are compared once it is resumed"

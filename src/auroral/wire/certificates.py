@@ -6,10 +6,14 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from auroral.wire.errors import WireError
 
 CA, CERTIFICATE, KEY = "ca.pem", "cert.pem", "key.pem"
+READERS, SERVER, READER = "tls-readers", "server", "reader"
+"""The folder with the certificates of who serves the outputs of a deployment, and of whoever reads them. They are of an authority of their own, so
+that no reader can speak to a node."""
 NAMES = "1 to 63 letters a to z, digits, - and _"
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
 
@@ -55,3 +59,21 @@ class Certificates:
     @staticmethod
     def from_folder(folder: Path) -> Certificates:
         return Certificates.from_files(folder / CA, folder / CERTIFICATE, folder / KEY)
+
+    @property
+    def of_server(self) -> dict[str, Any]:
+        """What a Flight server is made with that serves nobody without a certificate."""
+        return {
+            "tls_certificates": [(self.certificate, self.key)],
+            "verify_client": True,
+            "root_certificates": self.ca,
+        }
+
+    def of_caller(self, name: str) -> dict[str, Any]:
+        """What a Flight client is made with that speaks only to whoever has this name."""
+        return {
+            "tls_root_certs": self.ca,
+            "cert_chain": self.certificate,
+            "private_key": self.key,
+            "override_hostname": name,
+        }

@@ -238,9 +238,8 @@ class _Call:
             ]
         }
         if (tls := self.transport.certificates) is not None:
-            options |= {"tls_root_certs": tls.ca, "cert_chain": tls.certificate, "private_key": tls.key}
             # The name of the node is what its certificate must say, wherever it runs.
-            options["override_hostname"] = self.peer.name
+            options |= tls.of_caller(self.peer.name)
         return options
 
     def _found(self, host: str, seen_as: str, appeared: set[Ends]) -> set[Ends]:
@@ -262,14 +261,7 @@ class _Server(fl.FlightServerBase):  # type: ignore[misc]
 
     def __init__(self, transport: FlightTransport):
         self.transport = transport
-        tls = transport.certificates
-        secure: dict[str, Any] = {}
-        if tls is not None:
-            secure = {
-                "tls_certificates": [(tls.certificate, tls.key)],
-                "verify_client": True,
-                "root_certificates": tls.ca,
-            }
+        secure = {} if transport.certificates is None else transport.certificates.of_server
         super().__init__(transport.uri(Endpoint(transport.host, transport.port)), **secure)
 
     def do_exchange(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:

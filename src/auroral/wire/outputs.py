@@ -25,6 +25,8 @@ BEAT = 1.0
 MOST_SHOWN = 65_536
 """Tentative buckets that a ticket may name: hours of a failure."""
 _MOST_BATCH = 65_536
+_MOST_WORDS = 8 << 20
+"""Bytes: a ticket that names so many buckets has less."""
 _MOST_STIME = 2**62
 
 
@@ -140,6 +142,8 @@ _kind = one_of(*Kind)
 
 
 def _object(data: bytes, where: str) -> dict[str, Any]:
+    if len(data) > _MOST_WORDS:
+        raise WireError(f"{len(data)} bytes", where, f"at most {_MOST_WORDS}")
     try:
         said = json.loads(data)
     except (ValueError, RecursionError):

@@ -105,7 +105,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--insecure",
         action="store_true",
-        help="without --tls, let nodes listen where other machines reach them: anybody there could speak for a node",
+        help="without --tls, let nodes listen and outputs be served where other machines reach them: anybody there could speak for a node",
     )
     add_folder(parser)
     add_master(parser)

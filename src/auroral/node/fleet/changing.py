@@ -117,7 +117,7 @@ def _problems(deployed: Deployed, first: Fragment, new: Fragment) -> Iterator[st
         return
     given = {*fragments.sources, *(stream for fragment in fragments.all for stream in fragment.streams)}
     if unknown := [stream for stream in new.inputs if stream not in given]:
-        yield f"{name} would read {unknown[0]}, which was read by nobody when the deployment began, so that there is no source of it"
+        yield f"{name} would read {unknown[0]}, which no other query gave when the deployment began"
         return
     before, assembly = {output.stream: output for output in first.outputs}, deployed.assembly
     for after in new.outputs:

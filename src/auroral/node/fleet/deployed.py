@@ -9,7 +9,9 @@
 | `token` | what applications that read the outputs must know; for its owner alone |
 | `here.json` | where nodes run on several machines: those of this folder |
 | `tls/NAME/` | with certificates: that of a process, its key, and the authority's; for its owner alone |
+| `tls-readers/server/`, `tls-readers/reader/` | likewise, of who serves the outputs, and of whoever reads them |
 | `nodes/NODE/CORE/` | what a replica keeps |
+| `ledger/CORE.db` | how many rows the boxes of a replica left out of each stable bucket (SQLite) |
 | `processes/NAME.json` | of each process that lives: its number, and how it is asked; for its owner alone |
 | `logs/NAME.log`, `events/NAME.jsonl` | what each process said, and what happened to it |
 
@@ -37,6 +39,7 @@ from auroral.model.deployment_text import is_xml, read_deployment_text
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.control import known
 from auroral.node.store.layouts import layout_from_json, layout_to_json
+from auroral.wire.certificates import READER, READERS, SERVER
 
 FORMAT = 2
 FOLDERS = ("nodes", "processes", "logs", "events")
@@ -116,6 +119,8 @@ class Deployed:
 
             for name, certificates in issue(made.processes).items():
                 certificates.write(folder / TLS / name)
+            for name, certificates in issue((SERVER, READER)).items():
+                certificates.write(folder / READERS / name)
         replace_file(made.layout_file, json.dumps(layout_to_json(made.assembly.layout), indent=1).encode())
         replace_file(folder / "deployment.json", json.dumps(asdict(agreed), indent=1).encode())
         return made

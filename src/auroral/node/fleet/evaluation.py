@@ -12,7 +12,7 @@ import math
 import os
 import shutil
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +33,7 @@ from auroral.engine.session import cancel_job_group, set_job_group
 from auroral.engine.sqltext import SEQ, STIME
 from auroral.node.fleet.contents import by_bucket, content_of, numbered, state_content, states_in
 from auroral.node.fleet.host import JobCancelled
+from auroral.node.leftout import LeftOutLog
 from auroral.wire.measuring import measured
 
 Session: TypeAlias = Any
@@ -98,13 +99,14 @@ class Evaluation:
         first: int,
         folder: Path,
         ordered: frozenset[str] = frozenset(),
+        ledger: LeftOutLog | None = None,
     ):
         """`version` gives what is to be computed by each version of the query; `first` is the number of the protocol's first bucket since
-        1970; `ordered` are outputs whose readers look at the order of rows with the same stime. `folder` is for what may be deleted."""
+        1970; `ordered` are outputs whose readers look at the order of rows with the same stime. `folder` is for what may be deleted. The
+        `ledger` counts rows that boxes leave out of stable buckets."""
         self.first = first
         self._version, self._versions = version, {0: version(0)}
-        self.left_out: Counter[tuple[str, str]] = Counter()
-        """Rows that boxes left out of stable buckets in this life, by box and reason."""
+        self.ledger = ledger
         self.spent = {False: 0.0, True: 0.0}
         """Seconds in which the engine was evaluating stable and tentative buckets."""
         self.ran = {False: 0, True: 0}
@@ -116,6 +118,15 @@ class Evaluation:
         self._name = f"auroral-{os.getpid()}-{id(self)}"
         self._cancelled: deque[int] = deque(maxlen=100)
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def left_out(self) -> dict[tuple[str, str], int]:
+        """Rows that boxes left out of stable buckets, by box and reason."""
+        return {} if self.ledger is None else dict(self.ledger.totals)
+
+    def close(self) -> None:
+        if self.ledger is not None:
+            self.ledger.close()
 
     def fragment(self, version: int = 0) -> Fragment:
         if version not in self._versions:
@@ -134,7 +145,9 @@ class Evaluation:
         with rows do not either, nor those of many buckets when one is behind."""
         specs = self.specs()
         folds = [stream for stream, spec in specs.items() if spec.folds]
-        began = time.monotonic()
+        began, ledger = time.monotonic(), self.ledger
+        # None of these buckets is one of the deployment's.
+        self.ledger = None
         for tentative in (False, True):
             states = {stream: Snapshot(0, None) for stream in folds}
             took, bucket = math.inf, 0
@@ -149,9 +162,9 @@ class Evaluation:
                 states = {stream: Snapshot(bucket, state) for stream, state in found.states.items()}
             for line in self._lines[tentative].values():
                 line.end, line.engine.limits = -1, Limits()
-        self.left_out.clear()
         self.spent = dict.fromkeys(self.spent, 0.0)
         self.ran = dict.fromkeys(self.ran, 0)
+        self.ledger = ledger
 
     def run(self, asked: Evaluate) -> Evaluated:
         if asked.job in self._cancelled:
@@ -197,9 +210,16 @@ class Evaluation:
         found = self._evaluate(line, at, asked.end, asked.view)
         self.spent[asked.tentative] += time.monotonic() - began
         if not asked.tentative:
-            self.left_out.update(found.counts)
+            self._count(line, asked, found)
         line.forget(horizons)
         return {stream: self._contents(line.engine, stream, found.outputs[stream], asked) for stream in outputs}
+
+    def _count(self, line: _Line, asked: Evaluate, found: EngineEvaluation) -> None:
+        """What was evaluated for the past alone is not counted: whoever made it stable did."""
+        boxes = [box.box.name for box in line.engine.checked.boxes if box.typed.leaves_out]
+        if self.ledger is not None and boxes:
+            counts = {(box, reason, at // self.interval): n for (box, reason, at), n in found.left_out.items()}
+            self.ledger.count(boxes, self.first + asked.begin, self.first + asked.end, counts)
 
     def _begin(
         self,

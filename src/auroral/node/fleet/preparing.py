@@ -73,7 +73,7 @@ def prepare(
     if tls:
         _names_can_be_certified(fragments)
     elif not insecure:
-        _only_this_machine(fragments.endpoints, host)
+        _only_this_machine(fragments.endpoints, host, serve)
     _must_reach_one_another(fragments.endpoints, host)
     _only_outputs(checked, fragments)
     intakes = _intakes(checked, fragments, inputs or {})
@@ -196,7 +196,13 @@ def _names_can_be_certified(fragments: Fragments) -> None:
         )
 
 
-def _only_this_machine(endpoints: Mapping[str, Endpoint], host: str | None) -> None:
+def _only_this_machine(endpoints: Mapping[str, Endpoint], host: str | None, serve: str | None) -> None:
+    if serve is not None and not endpoint(_address(serve)).loopback:
+        raise DeploymentError(
+            f"outputs would be served at {_address(serve)}, where anybody on the way could read them, and the token\n"
+            f"    allowed: addresses that only this machine reaches, as {LOCAL_HOST}, or certificates\n"
+            "    next: --tls; or, in a network where everybody is trusted, --insecure"
+        )
     sources = {} if host is None else {"sources": Endpoint(host)}
     for name, where in {**endpoints, **sources}.items():
         if not where.loopback:

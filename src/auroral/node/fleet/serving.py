@@ -1,7 +1,7 @@
 """Serves the outputs of a deployment to applications, over Arrow Flight: `DoGet` with a ticket of `wire.outputs`.
 
 Only who knows the token is told anything. It is in the folder's `token`, which its owner alone can read, or in AURORAL_TOKEN where the
-process was started with that.
+process was started with that. With certificates, who reads must have one for readers besides, and nobody else can read what is told.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.flight as fl
@@ -24,12 +24,14 @@ from auroral.model.deployment import Endpoint
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.outputs import Outputs, Reader
 from auroral.node.outputlog import LetGo
+from auroral.wire.certificates import Certificates
 from auroral.wire.errors import WireError
 from auroral.wire.exchange import BROKEN
 from auroral.wire.outputs import BEAT, OUTPUTS, TOKEN_HEADER, VERSION, Asked, Kind, Told, nothing, told
 from auroral.wire.sockets import sever
 
 TOKEN, TOKEN_VARIABLE = "token", "AURORAL_TOKEN"
+Noted: TypeAlias = Callable[[str, str], None]
 LEAST_TOKEN = 16
 MOST_READERS = 256
 """Each has a thread."""
@@ -67,10 +69,12 @@ def _long_enough(token: str, where: str) -> str:
 class OutputServer(fl.FlightServerBase):  # type: ignore[misc]
     """Listens once it is made; tells something once it has `outputs`."""
 
-    def __init__(self, at: Endpoint, token: str):
+    def __init__(self, at: Endpoint, token: str, refused: Noted, certificates: Certificates | None = None):
+        """`refused` is told of callers who are, by kind and in words, in threads of gRPC's."""
         self.outputs: Outputs | None = None
+        scheme, secure = ("grpc", {}) if certificates is None else ("grpc+tls", certificates.of_server)
         try:
-            super().__init__(f"grpc://{at}", middleware={TOKEN: _Doorkeeper(token)})
+            super().__init__(f"{scheme}://{at}", middleware={TOKEN: _Doorkeeper(token, refused)}, **secure)
         except (*BROKEN, OSError) as error:
             raise AuroralError(
                 f"outputs cannot be served at {at}: {str(error)[:200]}\n"
@@ -144,12 +148,13 @@ def _answers(outputs: Outputs, asked: Asked, context: Any, schema: pa.Schema) ->
 
 
 class _Doorkeeper(fl.ServerMiddlewareFactory):  # type: ignore[misc]
-    def __init__(self, token: str):
-        self.token = token.encode()
+    def __init__(self, token: str, refused: Noted):
+        self.token, self.refused = token.encode(), refused
 
     def start_call(self, info: Any, headers: Any) -> None:
         for said in headers.get(TOKEN_HEADER, []):
             given = said if isinstance(said, bytes) else said.encode()
             if hmac.compare_digest(given, b"Bearer " + self.token):
                 return
+        self.refused("token", "somebody who reads outputs came without the token of this deployment")
         raise fl.FlightUnauthenticatedError("the token of this deployment is wanted")

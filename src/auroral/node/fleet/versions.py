@@ -7,16 +7,16 @@ layout says; one that the layout does not know was given up, or is still to be d
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from auroral.dpc.assembly import Assembly
 from auroral.dpc.fragments import Fragment, Fragments
-from auroral.dpc.splicing import spliced
+from auroral.dpc.splicing import name_of_version, spliced
 from auroral.dpc.versions import Reading
 from auroral.edge.durable import make_folder, replace_file, storage_error
-from auroral.model.checking import Checked
+from auroral.model.checking import Checked, CheckedBox
 from auroral.node.fleet.deployed import Deployed, DeploymentError
 from auroral.node.runfolder import RunFolder
 from auroral.node.storeddiagram import load_diagram, pickled
@@ -108,15 +108,32 @@ def oracle(folder: RunFolder) -> Checked:
     if not (folder.path / "versions.json").exists():
         return folder.checked
     deployed = Deployed.look(folder.path, folder.checked)
-    bucket = folder.checked.diagram.bucket
-    later = {
+    return spliced(folder.checked, deployed.fragments, _decided(deployed))
+
+
+def times_of_boxes(deployed: Deployed) -> Iterator[tuple[CheckedBox, str, int, int | None]]:
+    """Of every version of every query that was decided: each box, what it is called in the oracle, and the stimes from which on and up to
+    which the version holds."""
+    decided = _decided(deployed)
+    for fragment in deployed.fragments.all:
+        later = decided.get(fragment.name, ())
+        versions = [(deployed.first * deployed.checked.diagram.bucket, fragment), *later]
+        for number, (begin, version) in enumerate(versions):
+            end = versions[number + 1][0] if number + 1 < len(versions) else None
+            for box in version.checked.boxes:
+                name = name_of_version(box.box.name, number) if later else box.box.name
+                yield box, name, begin, end
+
+
+def _decided(deployed: Deployed) -> dict[str, list[tuple[int, Fragment]]]:
+    bucket = deployed.checked.diagram.bucket
+    return {
         query: [
             ((deployed.first + start) * bucket, version_of(deployed, query, version))
             for version, start in enumerate(decision.starts[1:], 1)
         ]
         for query, decision in deployed.layout.versions.items()
     }
-    return spliced(folder.checked, deployed.fragments, later)
 
 
 def _known(folder: Path) -> dict[str, dict[int, int]]:

@@ -7,6 +7,7 @@ import json
 import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -28,6 +29,8 @@ from auroral.node.history import Histories
 from auroral.node.merging import merge
 from auroral.node.outputlog import DamagedOutput, OutputLog
 from auroral.node.runfolder import RunFolder
+from auroral.wire.certificates import READERS, SERVER, Certificates
+from auroral.wire.posting import post
 
 _log = logging.getLogger(__name__)
 MERGE_EVERY = 5.0
@@ -51,7 +54,14 @@ class ClientProcess(Process):
         self.histories: Histories | None = None
         self.sinks: list[Sinking] = []
         # Before it is ready: an address that is taken is told by whoever starts it.
-        self.server = OutputServer(endpoint(self.deployed.agreed.serve), token_of(self.deployed.folder))
+        folder, loop = self.deployed.folder, asyncio.get_running_loop()
+        certificates = Certificates.from_folder(folder / READERS / SERVER) if self.deployed.agreed.tls else None
+        self.server = OutputServer(
+            endpoint(self.deployed.agreed.serve),
+            token_of(folder),
+            partial(post, loop, self.refusals.note),
+            certificates,
+        )
         self.opened.push_async_callback(self.server.stop)
 
     async def begin(self) -> None:

@@ -27,6 +27,7 @@ from auroral.node.fleet.evaluation import Evaluation, ordered_streams
 from auroral.node.fleet.process import Process
 from auroral.node.fleet.roles.spark import own_session
 from auroral.node.fleet.versions import assembly_with_versions, version_of
+from auroral.node.leftout import LeftOutLog, log_of
 from auroral.node.store.corestore import CoreStore
 
 _log = logging.getLogger(__name__)
@@ -87,10 +88,18 @@ class NodeProcess(Process):
         caches = self._folder(core) / "cache"
         shutil.rmtree(caches, ignore_errors=True)
         cache = caches / secrets.token_hex(4)
-        found = Evaluation(self.session, partial(version_of, self.deployed, query), 0, cache, ordered)
+        found = Evaluation(
+            self.session, partial(version_of, self.deployed, query), 0, cache, ordered, self._ledger(core)
+        )
         # One that comes back to a Spark that others need finds it warm.
         warm = self.deployed.agreed.first is not None and self.deployed.master_of(self.name) is None
         found.warm_up(*((0.0,) if warm else ()))
+        return found
+
+    def _ledger(self, core: str) -> LeftOutLog:
+        found = LeftOutLog(log_of(self.deployed.folder, core))
+        if found.damage is not None:
+            self.events.note("damaged", core=core, detail=found.damage)
         return found
 
     async def begin(self) -> None:
@@ -102,6 +111,8 @@ class NodeProcess(Process):
     def _close_stores(self) -> None:
         for store in self.stores.values():
             store.close()
+        for evaluation in self.evaluations.values():
+            evaluation.close()
 
     async def follow(self, layout: Layout) -> None:
         """Replicas that are to run here, and do not, are started; others are ended, and what they kept is thrown away: if they ever come
@@ -128,7 +139,8 @@ class NodeProcess(Process):
     async def _could_not_start(self, core: str, error: Exception) -> None:
         if core in self.stores:
             self.stores.pop(core).close()
-        self.evaluations.pop(core, None)
+        if core in self.evaluations:
+            self.evaluations.pop(core).close()
         _log.error("%s cannot be started, and is tried again: %s", core, error)
         if self.not_started.get(core) != str(error):
             self.events.note("not started", core=core, detail=str(error)[:500])
@@ -168,7 +180,7 @@ class NodeProcess(Process):
     async def _end(self, core: str) -> None:
         await self.host.end(core)
         self.stores.pop(core).close()
-        del self.evaluations[core]
+        self.evaluations.pop(core).close()
         self.events.note("left", core=core)
 
     def status(self) -> dict[str, Any]:
@@ -191,7 +203,7 @@ class NodeProcess(Process):
                     "tentative": tentative,
                     "waits_for": waits_for(core, stream),
                 }
-            for (box, reason), count in dict(self.evaluations[name].left_out).items():
+            for (box, reason), count in self.evaluations[name].left_out.items():
                 found["left_out"][f"{box}: {reason}"] = count
         return found
 

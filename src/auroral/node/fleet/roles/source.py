@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from auroral.dpc.events import Effect, Pause
 from auroral.dpc.source import Source as SourceCore
 from auroral.dpc.why import why
 from auroral.edge.durable import StorageError
@@ -103,7 +104,7 @@ class SourceProcess(Process):
         bucket, first = deployed.checked.diagram.bucket, deployed.first
         self.core = assembly.source_core(self.name)
         self.proxy = SourceProxy(self.host, self.core, self.source, bucket, first)
-        self.host.shown.append(self.proxy.shown)
+        self.host.shown += [self.proxy.shown, self._full]
         started = await asyncio.to_thread(self.proxy.started)
         self.host.start(self.core, assembly.source(self.name, deployed.layout), started, self.proxy)
         if self.listening is not None:
@@ -118,6 +119,14 @@ class SourceProcess(Process):
             ).start()
         self.in_the_background(self._tick(self.proxy, bucket / 1e6 / _TICKS))
         self.opened.callback(self._stop.set)
+
+    def _full(self, core: str, effect: Effect) -> None:
+        """D72: said to who looks at the deployment; who sends rows notices by itself."""
+        if isinstance(effect, Pause) and effect.paused:
+            detail = "those who read it are so far behind that no more is kept for them (--keep): rows are taken again when there is room"
+            self.events.note("full", stream=self.name, detail=detail)
+        elif isinstance(effect, Pause):
+            self.events.note("has room", stream=self.name)
 
     def wake(self) -> None:
         """From any thread: rows were taken."""
