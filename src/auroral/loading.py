@@ -108,7 +108,7 @@ def _with_contents(table: Table, folder: Path) -> Table:
         return table
     # Names in Borealis files have no case.
     rows = _file_rows(folder / file, table.schema, table.place, any_case=True)
-    return replace(table, contents=contents_of(table.schema, rows, table.place, file))
+    return replace(table, contents=contents_of(table.schema, table.keys, rows, table.place, file))
 
 
 def read_rows(path: str | os.PathLike[str], schema: SchemaLike) -> list[dict[str, object]]:

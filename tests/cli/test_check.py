@@ -47,6 +47,29 @@ def test_all_problems_at_once_with_place_and_next_step(auroral: Call, tmp_path: 
     assert "Traceback" not in ended.out + ended.err
 
 
+FOLDS = """
+import auroral
+
+d = auroral.diagram("folds", bucket="1s")
+a = d.input("a", "k int")
+seen = d.table("seen", "k int", key=["k"])
+a.insert("put", seen)
+a.exists("known", seen, where="seen.k = input.k").output()
+"""
+JOIN = """<borealis><schema name="r"><field name="k" type="int"/></schema><input stream="a" schema="r"/><output stream="o"/>
+<box name="j" type="join"><in stream="a"/><in stream="a"/><out stream="o"/><parameter name="predicate" value="left.k = right.k"/>
+<parameter name="left-order-by" value="TUPLES"/><parameter name="left-buffer-size" value="3"/>
+<parameter name="right-order-by" value="TUPLES"/><parameter name="right-buffer-size" value="3"/></box></borealis>"""
+
+
+def test_d12_what_does_not_converge_is_not_repeatable(auroral: Call, tmp_path: Path) -> None:
+    (tmp_path / "folds.py").write_text(FOLDS)
+    (tmp_path / "join.xml").write_text(JOIN)
+    found = json.loads(auroral("check", "--json", "folds.py", "join.xml").out)
+    boxes = [box for result in found["results"] for box in result["boxes"]]
+    assert [(box["class"], box["convergent"], box["repeatable"]) for box in boxes] == [("fold", False, False)] * 2
+
+
 def test_json(auroral: Call, tmp_path: Path) -> None:
     (tmp_path / "wrong.py").write_text(WRONG)
     ended = auroral("check", "--json", EXAMPLES / "netmon.py", "wrong.py")

@@ -273,15 +273,27 @@ def test_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert place_of("s", "sqlite:a.db#t") == Place("sqlite", str(tmp_path / "a.db"), "t")
     assert place_of("s", "sqlite:a.db") == Place("sqlite", str(tmp_path / "a.db"), "s")
+    assert place_of("s", "sqlite:a.db#t?key=k, l") == Place("sqlite", str(tmp_path / "a.db"), "t", ("k", "l"))
+    assert place_of("s", "sqlite:a.db?key=k") == Place("sqlite", str(tmp_path / "a.db"), "s", ("k",))
+    of_a_database = Place("postgresql", "postgresql://host/db?sslmode=require", "s", ("k",))
+    assert place_of("s", "postgresql://host/db?sslmode=require?key=k") == of_a_database
     assert place_of("s", "rows.parquet") == Place("file", str(tmp_path / "rows.parquet"))
     assert (
         str(place_of("s", "postgresql://me@host/db?sslmode=require#t")) == "postgresql://me@host/db?sslmode=require#t"
     )
-    for text in ("sqlite:a.db#t", "rows.jsonl", "postgresql://host/db#t"):
+    for text in (
+        "sqlite:a.db#t",
+        "rows.jsonl",
+        "postgresql://host/db#t",
+        "sqlite:a.db?key=k",
+        "postgresql://h/d#t?key=k,l",
+    ):
         assert place_of("s", str(place_of("s", text))) == place_of("s", text)
 
 
-@pytest.mark.parametrize("text", ["-", "rows", "rows.xlsx", "sqlite:", "mysql://host/db#t"])
+@pytest.mark.parametrize(
+    "text", ["-", "rows", "rows.xlsx", "sqlite:", "sqlite:?key=k", "sqlite:a.db#t?key=", "mysql://host/db#t"]
+)
 def test_no_places(text: str) -> None:
     with pytest.raises(OutputError, match=r"allowed: \*\.parquet(.|\n)*postgresql://(.|\n)*next: "):
         place_of("s", text)

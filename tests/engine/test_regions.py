@@ -163,6 +163,50 @@ def test_rows_are_looked_up_and_not_gone_through() -> None:
     assert len(asked) < 12
 
 
+def test_a_table_is_read_once_in_a_range_however_many_rows_look_at_all_of_it() -> None:
+    region = region_of(bank().check())
+    fold, stored, reads = RegionFold(region), StoredTable(region.tables[0]), 0
+    first = Store({}, lambda key: None, lambda: ())
+    for n in range(4):
+        stored.put(first, (n, "a", float(n)))
+    known = dict(first.changes)
+
+    def all_stored() -> Any:
+        nonlocal reads
+        reads += 1
+        return known.items()
+
+    port = [stream for stream, _ in region.entries].index("closed")
+    store = Store({}, known.get, all_stored)
+    asked = [Arrived(port, n, (n,), ("a", float(n))) for n in range(1, 4)]
+    results = list(fold.run(store, asked))
+    # Those below 1, then 2, then 3 are taken out: what was read once is not what is there.
+    closed = [result.values[0] for result in results if region.streams[result.port] == "close"]
+    assert closed == [0, 1, 2] and reads == 1
+
+
+def test_an_index_of_which_many_rows_have_one_value_is_copied_once_in_a_range() -> None:
+    """And not for each row that is put in: that took as long as there were rows, each time."""
+    region = region_of(bank().check())
+    stored = StoredTable(region.tables[0])
+    known: dict[bytes, Any] = {}
+    before = Store({}, known.get, lambda: known.items())
+    for n in range(3):
+        stored.put(before, (n, "all", 0.0))
+    known.update(before.changes)
+    store = Store({}, known.get, lambda: known.items())
+    (index,) = (key for key, found in known.items() if isinstance(found[0], list))
+    lists = []
+    for n in (3, 4, 3):
+        stored.put(store, (n, "all", float(n)))
+        lists.append(store.changes[index][0])
+    stored.take_out(store, (0, "all", 0.0))
+    lists.append(store.changes[index][0])
+    assert all(one is lists[0] for one in lists) and len(lists[0]) == 4
+    assert len(known[index][0]) == 3, "the state before is another"
+    assert [row[0] for row in stored.in_order(stored.by_index(store, "owner", "all"))] == [1, 2, 3, 4]
+
+
 def test_keys_of_decimals_are_found_by_their_value() -> None:
     """Whatever digits behind the point they are written with."""
     d = auroral.diagram("prices", bucket="10us")

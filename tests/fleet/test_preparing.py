@@ -140,3 +140,18 @@ def test_two_outputs_do_not_go_to_one_table(tmp_path: Path) -> None:
     one, other = f"sqlite:{tmp_path}/of.db#Sums", f"sqlite:{tmp_path}/link/of.db#sums"
     with pytest.raises(DeploymentError, match="#sums is given twice as an output"):
         prepare(tmp_path / "live", watch(), outputs=[("sums", one), ("sums", other)])
+
+
+def test_a_table_outside_has_the_key_of_the_diagrams(tmp_path: Path) -> None:
+    """By another key, rows would take the place of others without a word."""
+    d = auroral.diagram("d", bucket="1s")
+    seen = d.table("seen", "host string, port int, n int", key=["host", "port"])
+    d.input("east", "host string, port int, n int").insert("put", seen)
+    seen.changes("changes").output(availability="8s")
+    for key in ("host", "host,port,n", "n"):
+        with pytest.raises(
+            DeploymentError, match=f"(?s)the key of table 'seen' is host, port, and not {key.replace(',', ', ')}"
+        ):
+            prepare(tmp_path / "live", d.check(), outputs=[("changes", f"sqlite:{tmp_path}/a.db?key={key}")])
+    made = prepare(tmp_path / "live", d.check(), outputs=[("changes", f"sqlite:{tmp_path}/a.db?key=port,host")])
+    assert list(made.agreed.outputs) == [("changes", f"sqlite:{tmp_path}/a.db#changes?key=port,host")]

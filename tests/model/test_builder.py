@@ -237,6 +237,18 @@ def test_wrong_windows_of_rows_and_of_values(flows, step, options, what):
         ("aggregate_rows", {"rows": 2, "slack": -1}, "slack is -1"),
         ("aggregate_values", {"on": "src", "window": 1}, "field 'src', which orders the rows, is a string"),
         ("aggregate_values", {"on": "byte", "window": 1}, "unknown field 'byte'"),
+        ("aggregate_rows", {"rows": 100_001, "advance": 1}, "each row is in 100,001 of them at once"),
+        (
+            "aggregate_values",
+            {"on": "bytes", "window": 1e6, "advance": 1e-6},
+            "is in 1,000,000,000,000 of them at once",
+        ),
+        ("first_aligned", {"window": "1h", "advance": "1us"}, "is in 3,600,000,000 of them at once"),
+        (
+            "event_time_aggregate",
+            {"window": "1h", "advance": "1us", "on": "ts", "lateness": "1s"},
+            "windows of size 1h that begin every 1us",
+        ),
     ],
 )
 def test_windows_of_rows_and_of_values_are_checked(net, flows, step, options, what):

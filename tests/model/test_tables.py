@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -268,11 +269,21 @@ def test_an_output_is_computed_from_all_that_its_table_is() -> None:
         ([{"id": "x"}], "row 0 of the contents, field 'id': 'x', which is not of type long"),
         ([{"id": 1}, {"idd": 2}], "unknown field 'idd'"),
         ([3], "row 0 of the contents is 3"),
+        ([{"id": 1}, {"id": 2}, {"id": 1}], "rows 0 and 2 of the contents have one key: id 1"),
     ],
 )
 def test_contents_must_be_rows_of_the_table(rows: list[object], what: str) -> None:
     (found,) = problems(lambda: bank(contents=rows))
     assert what in found.what
+
+
+@pytest.mark.parametrize("twice", [(0.0, -0.0), (math.nan, -math.nan), (None, None)])
+def test_keys_of_contents_are_one_where_the_table_finds_them_so(twice: tuple[float | None, ...]) -> None:
+    rows = [{"x": x, "n": 1} for x in twice]
+    (found,) = problems(lambda: auroral.diagram("d").table("t", "x double, n int", key=["n", "x"], contents=rows))
+    assert "rows 0 and 1 of the contents have one key: n 1, x " in found.what
+    rows[1]["n"] = 2
+    auroral.diagram("d").table("t", "x double, n int", key=["n", "x"], contents=rows)
 
 
 @pytest.mark.parametrize(

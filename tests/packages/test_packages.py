@@ -139,6 +139,34 @@ def test_they_are_written_back(scaling: Path) -> None:
     assert "'scale' is one of Auroral's, or of a package for it" in problems(lambda: write_diagram(loaded, strict=True))
 
 
+def test_values_of_parameters_are_read_as_they_stand(site: Path) -> None:
+    """Not by Borealis' rules: nothing is lower-cased because of what a parameter is called, and an empty value is one."""
+    source = """
+        @dataclass(frozen=True)
+        class Note(Box):
+            key: str = "x"
+            predicate: str = "x"
+            keep: FieldNames = ("k",)
+
+            def schema(self, rows):
+                return rows
+
+            def compute(self, rows):
+                return rows
+    """
+    install(site, "notes", source, boxes={"note": "Note"})
+    text = XML.replace("Scale", "note").format(
+        """<parameter name="key" value="A b"/><parameter name="predicate" value="K = 'a\\b'"/>"""
+    )
+    loaded = auroral.load(text)
+    (box,) = loaded.boxes
+    assert vars(box.spec.box) == {"key": "A b", "predicate": "K = 'a\\b'", "keep": ("k",)}  # type: ignore[attr-defined]
+    assert same_diagram(read_diagram(write_diagram(loaded)).diagram, loaded)
+    made, rows = diagram()
+    rows.box("it", "note", key="", predicate=" ", keep=[]).output()
+    assert same_diagram(auroral.load(made.build().to_xml()), made.build())
+
+
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [

@@ -235,6 +235,12 @@ def test_what_a_reader_needed_that_is_none_any_more_is_not_hoarded(run):
     assert not list(nothing_is_hoarded(replace(run, moments=others)))
 
 
+def test_what_a_change_asks_for_and_was_not_forgotten_yet_is_not_hoarded(run):
+    """Two seconds before, the replica that hears of a longer window needed it no more."""
+    assert not list(nothing_is_hoarded(later(run, "ports", lowest=3, needed=3)))
+    assert list(nothing_is_hoarded(later(run, "ports", lowest=3, needed=4)))
+
+
 def test_replicas_that_all_correct_at_once_are_found(taking_turns):
     (check,) = (check for check in INVARIANTS if check.__name__ == "one_keeps_answering")
     both = [Correction(20.0, 21.0, "w@wa", False), Correction(20.5, 21.5, "w@wb", False)]

@@ -104,7 +104,7 @@ def _box(checked: CheckedBox, query: str, bucket: int) -> Described:
         box.outputs,
         "unknown" if later else "no" if not pure else "if its function is" if isinstance(typed, TypedApply) else "yes",
         typed.convergent and pure,
-        facts.repeatable and pure,
+        bool(facts.repeatable) and typed.convergent and pure,
         facts.order_key,
         facts.result_stime,
         str(typed.on_error),

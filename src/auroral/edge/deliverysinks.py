@@ -70,22 +70,20 @@ class Place:
 
 def place_of(stream: str, text: str) -> Place:
     """The table is named after the stream where none is named."""
-    if text.startswith(SQLITE):
-        file, _, table = text.removeprefix(SQLITE).partition("#")
-        if not file:
+    if text.startswith((SQLITE, *POSTGRESQL)):
+        rest, asked, said = text.rpartition(KEY) if KEY in text else (text, "", "")
+        key = tuple(part.strip() for part in said.split(",") if part.strip())
+        if asked and not key:
+            raise _wrong(text, f"there is no field behind {KEY}")
+        where, _, table = rest.removeprefix(SQLITE).partition("#")
+        if rest.startswith(POSTGRESQL):
+            return Place("postgresql", _without_password(where), table or stream, key)
+        if not where:
             raise _wrong(text, "there is no file")
-        return Place("sqlite", os.path.abspath(file), *_table(stream, table))
-    if text.startswith(POSTGRESQL):
-        address, _, table = text.partition("#")
-        return Place("postgresql", _without_password(address), *_table(stream, table))
+        return Place("sqlite", os.path.abspath(where), table or stream, key)
     if text == "-" or not text.lower().endswith((".parquet", *LINE_SUFFIXES)):
         raise _wrong(text, "this is no place that the outputs of a deployment can go to")
     return Place("file", os.path.abspath(text))
-
-
-def _table(stream: str, text: str) -> tuple[str, tuple[str, ...]]:
-    table, _, key = text.partition(KEY)
-    return table or stream, tuple(part.strip() for part in key.split(",") if part.strip())
 
 
 def open_sink_at(place: Place, schema: Schema, run: str, bucket: int, tentative: bool) -> DeliverySink:

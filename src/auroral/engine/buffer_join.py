@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from auroral.engine.expression import to_sql
 from auroral.engine.fold import Given, Result, Row
-from auroral.engine.foldbox import FoldBox, FoldInput, fold_step
+from auroral.engine.foldbox import FoldBox, FoldInput, fold_step, key_text
 from auroral.engine.join_sql import condition
 from auroral.engine.numbers import Number, from_plain, number_of, plain
 from auroral.engine.sqltext import STIME, Column, Cte, columns, order_column, quoted, relation, select
@@ -31,9 +31,10 @@ LOOKED_UP = (Kind.BYTE, Kind.SHORT, Kind.INT, Kind.LONG, Kind.STRING, Kind.TIMES
 
 @dataclass(slots=True)
 class BufferJoinFold:
-    """There is one key, for all rows. A row's values are all fields of its side; `positions` are those of the buffers' fields.
+    """A row's values are all fields of its side; `positions` are those of the buffers' fields.
 
-    `equal` are positions of fields of both sides that the predicate wants to be equal: most pairs need not be given at all.
+    Where a buffer counts rows or goes by the largest value, there is one key for all rows. `equal` are then positions of fields of both sides
+    that the predicate wants to be equal: most pairs need not be given at all. Other rows stay whatever else comes, and those fields are the key.
     """
 
     typed: TypedBufferJoin
@@ -98,10 +99,17 @@ def buffer_join(compiler: Compiler, checked: CheckedBox, typed: TypedBufferJoin)
     left, right = (
         None if name is None else schema.names.index(name) for schema, name in zip(schemas, fields, strict=True)
     )
-    fold = BufferJoinFold(typed, (left, right), tuple(_equalities(typed.predicate, schemas)))
-    read = [FoldInput(stream, (), columns(schema.names)) for stream, schema in zip(inputs, schemas, strict=True)]
+    equal = tuple(_equalities(typed.predicate, schemas))
+    apart = all(kept.rows in (None, 0) and kept.size is None for kept in typed.buffers)
+    fold = BufferJoinFold(typed, (left, right), () if apart else equal)
+    read, keys = [], [schemas[0].fields[pair[0]].type for pair in equal] if apart else []
+    for port, (stream, schema) in enumerate(zip(inputs, schemas, strict=True)):
+        names = [schema.names[pair[port]] for pair in equal] if apart else []
+        # Null is equal to nothing.
+        there = [f"{quoted(name)} IS NOT NULL" for name in names]
+        read.append(FoldInput(stream, [key_text(name, schema[name]) for name in names], columns(schema.names), there))
     pairs = (f"{box.name}@pairs", (Column(STIME, "BIGINT"), *_columns(compiler, inputs)))
-    return fold_step(compiler, checked, fold, read, (), outputs=[pairs], behind=[_matching(compiler, checked, typed)])
+    return fold_step(compiler, checked, fold, read, keys, outputs=[pairs], behind=[_matching(compiler, checked, typed)])
 
 
 def _side(port: int, part: str, number: int | str = "") -> str:

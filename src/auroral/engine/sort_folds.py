@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -47,39 +48,69 @@ class BSortFold(Untimed):
         return sort_key(values, self.positions)
 
 
+@dataclass(slots=True, eq=False)
+class Held:
+    """A row that waits, or has gone on."""
+
+    came: int
+    values: Row
+    place: SortKey
+    waits: bool = True
+
+
 @dataclass(slots=True)
 class WSortFold:
-    """`waiting` are stimes and rows, in order; `last` is the row that went on last."""
+    """`waiting` are rows in order, equal ones as they came; `queue` has them as they came, with others that have gone on since: neither is
+    gone through for one row. `last` is the row that went on last."""
 
     positions: tuple[int, ...]
     timeout: int
     key: Row = ()
-    waiting: list[tuple[int, Row]] = field(default_factory=list)
+    waiting: list[Held] = field(default_factory=list)
+    queue: deque[Held] = field(default_factory=deque)
     last: Row | None = None
 
     reasons: ClassVar[tuple[str, ...]] = ("late",)
 
     def start(self, key: Row, state: Any) -> None:
         self.key = key
-        self.waiting, self.last = state or ([], None)
+        waiting, self.last = state or ([], None)
+        self.waiting = [Held(came, values, sort_key(values, self.positions)) for came, values in waiting]
+        self.queue = deque(sorted(self.waiting, key=lambda held: held.came))
 
     def row(self, port: int, stime: int, order: Row, values: Row) -> Iterator[Given]:
         place = sort_key(values, self.positions)
         if self.last is not None and place < sort_key(self.last, self.positions):
             yield LeftOut(stime, "late")
             return
-        at = bisect_right(self.waiting, place, key=lambda waiting: sort_key(waiting[1], self.positions))
-        self.waiting.insert(at, (stime, values))
+        held = Held(stime, values, place)
+        self.waiting.insert(bisect_right(self.waiting, place, key=lambda one: one.place), held)
+        self.queue.append(held)
 
     def due(self) -> int | None:
-        return min((stime + self.timeout for stime, _ in self.waiting), default=None)
+        while self.queue and not self.queue[0].waits:
+            self.queue.popleft()
+        return self.queue[0].came + self.timeout if self.queue else None
 
     def boundary(self, stime: int) -> Iterator[Given]:
-        last = max(n for n, (came, _) in enumerate(self.waiting) if came + self.timeout <= stime)
-        gone, self.waiting = self.waiting[: last + 1], self.waiting[last + 1 :]
-        for ordinal, (_, values) in enumerate(gone):
-            yield Result(stime - 1, (*self.key, ordinal), values)
-        self.last = gone[-1][1]
+        end = 0
+        # Of rows with one place, those that came at the same time go on together.
+        for place, came in {(one.place, one.came) for one in self._over(stime)}:
+            end = max(end, bisect_right(self.waiting, (place, came), key=lambda one: (one.place, one.came)))
+        gone = self.waiting[:end]
+        del self.waiting[:end]
+        for ordinal, held in enumerate(gone):
+            held.waits = False
+            yield Result(stime - 1, (*self.key, ordinal), held.values)
+        self.last = gone[-1].values
+
+    def _over(self, stime: int) -> Iterator[Held]:
+        """Those whose time is up."""
+        while self.queue and self.queue[0].came + self.timeout <= stime:
+            held = self.queue.popleft()
+            if held.waits:
+                yield held
 
     def state(self) -> Any:
-        return None if not self.waiting and self.last is None else (self.waiting, self.last)
+        waiting = [(held.came, held.values) for held in self.waiting]
+        return None if not waiting and self.last is None else (waiting, self.last)

@@ -64,6 +64,8 @@ class Store:
     all_stored: Callable[[], Entries]
     changes: dict[bytes, Any] = field(default_factory=dict)
     """By key: what is to be stored now, None for what need not be stored."""
+    read: dict[bytes, dict[bytes, Any]] = field(default_factory=dict)
+    """By the beginning of keys: all that is stored with it, once that was asked for. To read it takes longer than to look at it."""
 
     def get(self, key: bytes) -> Any:
         found = self.changes[key] if key in self.changes else self.stored(key)
@@ -78,24 +80,34 @@ class Store:
         elif value is None:
             self.changes[key] = GONE
         else:
-            self.changes[key] = None if encoded(value) == encoded(first) else (value,)
+            # Lists may be long: most are seen to differ without a look at them.
+            same = len(value) == len(first) and encoded(value) == encoded(first)
+            self.changes[key] = None if same else (value,)
+
+    def own_list(self, key: bytes) -> list[Any]:
+        """The list of an entry, to be changed and put again. Copied once in a range, however many rows change it: many rows may have one value."""
+        changed = self.changes.get(key)
+        return changed[0] if changed else list(self.get(key) or ())
 
     def items(self, kind: str, name: str) -> Iterator[tuple[bytes, Any]]:
         """All entries of a table, in no order."""
         prefix = _prefix(kind, name)
-        seen = set(self.changes)
         for key, found in self.changes.items():
             value = self.contents.get(key) if found is None else found[0] if found else None
             if key.startswith(prefix) and value is not None:
                 yield key, value
-        for key, found in self.all_stored():
-            if key not in seen and key.startswith(prefix):
-                seen.add(key)
-                if found:
-                    yield key, found[0]
+        stored = self._stored(prefix)
+        for key, found in stored.items():
+            if key not in self.changes and found:
+                yield key, found[0]
         for key, value in self.contents.items():
-            if key not in seen and key.startswith(prefix):
+            if key not in self.changes and key not in stored and key.startswith(prefix):
                 yield key, value
+
+    def _stored(self, prefix: bytes) -> dict[bytes, Any]:
+        if prefix not in self.read:
+            self.read[prefix] = {key: found for key, found in self.all_stored() if key.startswith(prefix)}
+        return self.read[prefix]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +166,12 @@ class StoredTable:
             if before == after:
                 continue
             if before is not None:
-                keys = [one for one in store.get(before) if one != key]
+                keys = store.own_list(before)
+                del keys[bisect_left(keys, key)]
                 store.put(before, keys or None)
             if after is not None:
-                keys = list(store.get(after) or ())
-                if bisect_left(keys, key) == len(keys) or keys[bisect_left(keys, key)] != key:
-                    insort(keys, key)
+                keys = store.own_list(after)
+                insort(keys, key)
                 store.put(after, keys)
 
 

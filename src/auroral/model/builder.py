@@ -104,13 +104,14 @@ class DiagramBuilder:
                 f"the table's name is {name!r}", place, "letters, digits and _", "rename it: SQL has to name it"
             )
         fields = given.schema_of(schema, place)
+        keys = given.fields("key", key, place)
         table = Table(
             name,
             fields,
-            given.fields("key", key, place),
+            keys,
             given.fields("indexes", indexes, place),
             place=place,
-            contents=contents_of(fields, contents, place),
+            contents=contents_of(fields, keys, contents, place),
         )
         self._tables.setdefault(self._query, []).append(table)
         return TableHandle(self, table)

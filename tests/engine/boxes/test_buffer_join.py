@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from auroral.model.boxes.join import Join, JoinBuffer, TypedBufferJoin
+from auroral.engine.compile import Compiler
+from auroral.engine.foldboxes import fold_box
+from auroral.model.boxes.join import ALL, Join, JoinBuffer, TypedBufferJoin
 from auroral.model.checking import Checked
 from auroral.model.diagram import Box
 from auroral.reference.names import Reading
@@ -36,7 +38,12 @@ JOINS = {
     "timeout": Join(SAME, rows_of(9), JoinBuffer(3, "x"), COLUMNS, timeout=8e-6),
     "left only": Join(SAME, rows_of(3), rows_of(3), COLUMNS, looks=(True, False)),
     "right only": Join(SAME, rows_of(3), rows_of(3), COLUMNS, looks=(False, True)),
+    "static": Join(SAME, rows_of(0), ALL, COLUMNS, looks=(True, False)),
+    "static of all": Join("left.i > right.x", rows_of(0), ALL, COLUMNS, looks=(True, False)),
+    "time and all": Join(f"{SAME} and left.i > right.x", JoinBuffer(6), ALL, COLUMNS, timeout=3e-5),
 }
+BY_KEY = ("static", "time and all")
+"""Of which rows with another key are nothing to a row."""
 
 
 def random_sources(random: Random) -> dict[str, list[Row]]:
@@ -83,16 +90,31 @@ def test_what_buffers_hold_is_the_same_however_ranges_are_cut(name):
     for seed in range(15):
         random, checked = Random(seed), diagram(name)
         assert isinstance(checked.boxes[0].typed, TypedBufferJoin)
+        keys = slice(0, 1 if name in BY_KEY else 0)
         outcome = assert_fold_agrees(
-            checked, random_sources(random), -10, 80, random, lambda _, row: ((), row.values), matching(checked)
+            checked,
+            random_sources(random),
+            *(-10, 80, random),
+            lambda _, row, keys=keys: (row.values[keys], row.values),
+            matching(checked),
         )
         found += len(outcome.outputs[name])
     assert found
 
 
+@pytest.mark.parametrize("name", JOINS)
+def test_a_bucket_costs_the_keys_that_it_touches_where_rows_stay_whatever_else_comes(name):
+    checked = diagram(name)
+    compiler = Compiler(checked, single=True, batch=False)
+    compiler._needs()
+    made = fold_box(checked.boxes[0], compiler)
+    assert made is not None
+    assert bool(made.layout.keys) == (name in BY_KEY)
+
+
 @pytest.mark.spark
 def test_buffers_are_the_same_everywhere(spark, tmp_path):
-    checked = diagram("rows", "mixed", "time and values", "timeout")
+    checked = diagram("rows", "mixed", "time and values", "timeout", *BY_KEY)
     outcome = run_all(spark, tmp_path, checked, random_sources(Random(1)), 80, first=-10)
     assert all(outcome.outputs.values())
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from auroral.engine.fold import Arrived, Result, folded
+from auroral.engine.sort_folds import WSortFold
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxSpec
@@ -95,6 +97,24 @@ def test_folds_are_the_same_however_ranges_are_cut(name):
         outcome = assert_fold_agrees(checked, sources, -10, 90, random, read(checked))
         assert outcome.outputs[name]
         assert name != "wsort" or outcome.ledger["b", "late"]
+
+
+def test_a_row_that_waits_costs_the_same_among_many():
+    """No row looks at all that wait: how often it is asked when one came does not grow with their number."""
+    asked = 0
+
+    class Came(int):
+        def __add__(self, other: int) -> int:
+            nonlocal asked
+            asked += 1
+            return int(self) + other
+
+    count = 500
+    # The first half waits until the second is there: then one is over with each row that comes.
+    given = [Arrived(0, Came(n), (n,), (n ^ 5,)) for n in range(count)]
+    found = list(folded(WSortFold((0,), count // 2), (), None, given, count))
+    assert sum(isinstance(one, Result) for one in found) >= count // 2
+    assert asked < 10 * count
 
 
 @pytest.mark.spark

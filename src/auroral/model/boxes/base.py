@@ -47,7 +47,7 @@ class BoxFacts:
     horizon: str
     deterministic: bool
     convergent: bool | str
-    repeatable: bool
+    repeatable: bool | str
     compiles_to: str
 
 
@@ -133,6 +133,17 @@ class Report:
             self.problems.append(unknown_name("field", name, stream.schema.names, place_of(name, self.place)))
             return False
         return True
+
+    def same_types(self, names: Iterable[str], inputs: Sequence[StreamType]) -> None:
+        """Note fields that are there on both inputs, and of another type on each."""
+        for name in names:
+            first, second = (stream.schema[name] for stream in inputs)
+            if first != second:
+                self.add(
+                    f"field {name!r} is {first} on input 0 and {second} on input 1",
+                    allowed="the same type on both",
+                    next_step="convert one of them with a map before this box",
+                )
 
     def expression(self, source: Source, scope: Scope, what: str) -> Typed | None:
         """Parse and type `source`; None where it is wrong, with the problems noted."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from auroral.model.boxes.base import BoxClass, BoxFacts, Report, TypedBox, expect_ports
 from auroral.model.boxes.stateless import schema_of
-from auroral.model.boxes.tables import ORDER
+from auroral.model.boxes.tables import ORDER, region_facts
 from auroral.model.errors import unknown_name
 from auroral.model.stream import StreamType
 from auroral.model.tables import Table
@@ -32,19 +32,7 @@ class TableChanges:
     table: str
 
     type: ClassVar[str] = "changes"
-    facts: ClassVar[BoxFacts] = BoxFacts(
-        box_class="fold, with all boxes of its table",
-        ports="0 in, 1 out",
-        closing_event="a row",
-        result_stime="that of the row that led to the change",
-        order_key="as the region gives them",
-        state="the table, by key",
-        horizon="all of the past",
-        deterministic=True,
-        convergent=False,
-        repeatable=True,
-        compiles_to="rows of the region one by one, in processing order",
-    )
+    facts: ClassVar[BoxFacts] = region_facts("0 in, 1 out", result_stime="that of the row that led to the change")
 
     @property
     def shares(self) -> tuple[str, ...]:

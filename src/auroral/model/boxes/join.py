@@ -79,7 +79,7 @@ class Join:
         horizon="left + right buffer size",
         deterministic=True,
         convergent="yes; folds no",
-        repeatable=True,
+        repeatable="yes; folds no",
         compiles_to="JOIN with a time slice as a further equality key; a scan in processing order for folds",
     )
 

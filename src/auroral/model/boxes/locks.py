@@ -7,25 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from auroral.model.boxes.base import BoxClass, BoxFacts, Report, TypedBox, expect_ports
-from auroral.model.boxes.tables import ORDER
+from auroral.model.boxes.tables import ORDER, region_facts
 from auroral.model.stream import StreamType
 from auroral.model.types import FieldType
 
 
 def _facts(state: str) -> BoxFacts:
-    return BoxFacts(
-        box_class="fold, with all boxes of its lockset",
-        ports="1 in, 1 out",
-        closing_event="a row",
-        result_stime="the row's; one that waited has that of the row that let it go",
-        order_key="as the region gives them",
-        state=state,
-        horizon="all of the past",
-        deterministic=True,
-        convergent=False,
-        repeatable=True,
-        compiles_to="rows of the region one by one, in processing order",
-    )
+    waited = "the row's; one that waited has that of the row that let it go"
+    return region_facts("1 in, 1 out", shares="lockset", result_stime=waited, state=state)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

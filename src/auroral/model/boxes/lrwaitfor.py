@@ -59,14 +59,7 @@ class LRWaitFor:
         if not all(known) or report.problems:
             return None
         fine = [ordering_field(self.key, stream, report) for stream in inputs]
-        for name in self.group_by:
-            types = [stream.schema[name] for stream in inputs]
-            if types[0] != types[1]:
-                report.add(
-                    f"field {name!r} is {types[0]} on input 0 and {types[1]} on input 1",
-                    allowed="the same type on both",
-                    next_step="convert one of them with a map before this box",
-                )
+        report.same_types(self.group_by, inputs)
         if not all(fine) or report.problems:
             return None
         unit = value_unit(inputs[0].schema[self.key])

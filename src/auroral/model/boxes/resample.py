@@ -69,14 +69,7 @@ class Resample:
             )
         if not all(known) or report.problems:
             return None
-        for name in self.group_by:
-            mine, others = points.schema[name], samples.schema[name]
-            if mine != others:
-                report.add(
-                    f"field {name!r} is {mine} on input 0 and {others} on input 1",
-                    allowed="the same type on both",
-                    next_step="convert one of them with a map before this box",
-                )
+        report.same_types(self.group_by, inputs)
         fields = [(f.name, f.type) for f in points.schema.fields]
         schema = schema_of([*fields, *((name, DOUBLE) for name, _ in self.fields)], report)
         if schema is None or report.problems:

@@ -14,6 +14,7 @@ from auroral.model.boxes.aggregate_typed import (
 )
 from auroral.model.boxes.base import BoxClass, NotStime, Report, TypedBox
 from auroral.model.boxes.resolving import Resolving
+from auroral.model.boxes.window_sizes import not_too_many
 from auroral.model.duration import UNITS
 from auroral.model.schema import Field
 from auroral.model.stream import StreamType
@@ -25,6 +26,8 @@ def by_values(window: FieldWindow, given: Resolving) -> TypedBox | None:
     """Windows of a field's values, whatever stime the rows have."""
     stream, kind = given.stream, given.stream.schema[window.field]
     if not ordering_field(window.field, stream, given.report) or not timeout_is_fine(window.timeout, given.report):
+        return None
+    if not not_too_many(window, given.report):
         return None
     start = WindowStart(Field(given.start or window.field, kind), 1, 0) if window.named else None
     output = given.output(start, (*stream.order, *given.group_types, LONG))
@@ -55,6 +58,8 @@ def by_tuples(window: TupleWindow, given: Resolving) -> TypedBox | None:
     if window.field is not None and not ordering_field(window.field, stream, given.report):
         return None
     if not timeout_is_fine(window.timeout, given.report):
+        return None
+    if not not_too_many(window, given.report):
         return None
     start = None
     if window.field is not None and window.named:

@@ -34,18 +34,21 @@ ORDER = (LONG,)
 """Results of a region are numbered as it gives them, anew at each stime: a row that came in is followed to its end first."""
 
 
-def _facts(ports: str) -> BoxFacts:
+def region_facts(
+    ports: str, *, shares: str = "table", result_stime: str = "the row's", state: str = "the table, by key"
+) -> BoxFacts:
+    """Of a box that is evaluated with all others that share something with it."""
     return BoxFacts(
-        box_class="fold, with all boxes of its table",
+        box_class=f"fold, with all boxes of its {shares}",
         ports=ports,
         closing_event="a row",
-        result_stime="the row's",
+        result_stime=result_stime,
         order_key="as the region gives them",
-        state="the table, by key",
+        state=state,
         horizon="all of the past",
         deterministic=True,
         convergent=False,
-        repeatable=True,
+        repeatable=False,
         compiles_to="rows of the region one by one, in processing order",
     )
 
@@ -165,7 +168,7 @@ class Insert(TableSpec):
     pass_input: bool = False
 
     type: ClassVar[str] = "insert"
-    facts: ClassVar[BoxFacts] = _facts("1 in, 0 or 1 out")
+    facts: ClassVar[BoxFacts] = region_facts("1 in, 0 or 1 out")
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
         typed = self._resolved(syntax.Insert, inputs, report)
@@ -182,7 +185,7 @@ class Select(TableSpec):
     pass_result_sizes: bool = False
 
     type: ClassVar[str] = "select"
-    facts: ClassVar[BoxFacts] = _facts("1 in, 1 out (+ rows without results) (+ result sizes)")
+    facts: ClassVar[BoxFacts] = region_facts("1 in, 1 out (+ rows without results) (+ result sizes)")
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
         typed = self._resolved(syntax.Select, inputs, report)
@@ -222,7 +225,7 @@ class Update(TableSpec):
     columns: tuple[tuple[str, Source], ...] = ()
 
     type: ClassVar[str] = "update"
-    facts: ClassVar[BoxFacts] = _facts("1 in, 0 or 1 out")
+    facts: ClassVar[BoxFacts] = region_facts("1 in, 0 or 1 out")
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
         typed = self._resolved(syntax.Update, inputs, report)
@@ -257,7 +260,7 @@ class Delete(TableSpec):
     pass_input: bool = False
 
     type: ClassVar[str] = "delete"
-    facts: ClassVar[BoxFacts] = _facts("1 in, 0 out (+ deleted rows) (+ the input)")
+    facts: ClassVar[BoxFacts] = region_facts("1 in, 0 out (+ deleted rows) (+ the input)")
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
         typed = self._resolved(syntax.Delete, inputs, report)
@@ -280,7 +283,7 @@ class Exists(TableSpec):
     """Passes rows for which the table has a row on; a second output, if there is one, has the others."""
 
     type: ClassVar[str] = "exists"
-    facts: ClassVar[BoxFacts] = _facts("1 in, 1 out (+ rows for which there is none)")
+    facts: ClassVar[BoxFacts] = region_facts("1 in, 1 out (+ rows for which there is none)")
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
         typed = self._resolved(syntax.Select, inputs, report)

@@ -10,7 +10,7 @@ from auroral.model.boxes.aggregate_typed import (
 )
 from auroral.model.boxes.base import BoxClass, TypedBox
 from auroral.model.boxes.resolving import Resolving
-from auroral.model.boxes.window_sizes import LARGEST, step
+from auroral.model.boxes.window_sizes import LARGEST, not_too_many, step
 from auroral.model.schema import Field
 from auroral.model.stream import ClockField
 from auroral.model.types import LONG, TIMESTAMP, Kind
@@ -67,7 +67,7 @@ def on_clock(window: FieldWindow, clock: ClockField, given: Resolving) -> TypedB
     if window.alignment is Alignment.INDEPENDENT:
         return _stime_windows(given, start, clocks, size, advance, clock.offset % advance)
     output = given.output(start, (*stream.order, LONG))
-    if output is None:
+    if output is None or not not_too_many(window, report):
         return None
     return TypedFirstAligned(
         outputs=(output,),
@@ -117,7 +117,7 @@ def on_event_time(window: EventTimeWindow, given: Resolving) -> TypedBox | None:
         return None
     start = None if given.start is None else WindowStart(Field(given.start, TIMESTAMP), 1, 0)
     output = given.output(start, (TIMESTAMP, *given.group_types))
-    if output is None:
+    if output is None or not not_too_many(window, given.report):
         return None
     side = (stream,) if window.late is LatePolicy.SIDE else ()
     return TypedEventTimeAggregate(

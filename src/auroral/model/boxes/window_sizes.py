@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from auroral.model.boxes.base import Report
 from auroral.model.duration import UNITS, spell
 from auroral.model.stream import ClockField, StreamType
@@ -19,6 +21,10 @@ from auroral.model.windows import (
 
 LARGEST = 2**62
 """Sizes stay below this: sums of a stime and a few sizes fit 64 bits."""
+
+
+MOST_AT_ONCE = 100_000
+"""Windows that one row may be in, where each is kept by itself: what it costs to add the row to all of them has to end."""
 
 
 def step(clock: ClockField, stream: StreamType) -> int:
@@ -70,3 +76,17 @@ def check_sizes(window: Window, report: Report) -> None:
                 allowed="correct_for above 0 with late='correct', and only there",
                 next_step='add correct_for=... to late="correct", or leave it out',
             )
+
+
+def not_too_many(window: FieldWindow | TupleWindow | EventTimeWindow, report: Report) -> bool:
+    """Whether a row can be added to every window that it is in; note why not."""
+    at_once = math.ceil(window.size / window.advance)
+    if at_once <= MOST_AT_ONCE:
+        return True
+    report.add(
+        f"windows of size {_shown(window, window.size)} that begin every {_shown(window, window.advance)}: each row is in "
+        f"{at_once:,} of them at once",
+        allowed=f"an advance that puts a row into {MOST_AT_ONCE:,} windows at most",
+        next_step="make the advance larger, or the windows smaller",
+    )
+    return False

@@ -4,32 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from auroral.model.boxes.base import BoxSpec, Source
-from auroral.model.boxes.drop import RandomDrop, WindowDrop
+from auroral.model.boxes.base import BoxSpec
 from auroral.model.boxes.later import Later
-from auroral.model.boxes.locks import Lock, Unlock
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
-from auroral.model.boxes.tables import Delete, Exists, Insert, Select, Update
 from auroral.model.on_error import OnError
-from auroral.model.tablesql import parse_sql
 from auroral.model.xml import rowwise
+from auroral.model.xml.drops import RANDOM_DROP, WINDOW_DROP, random_drop, window_drop
 from auroral.model.xml.parameters import Parameters, Shape
-from auroral.model.xml.stime_windows import KIND, SIZES, STIME, WINDOW_PARAMETERS, stime_sizes
+from auroral.model.xml.stime_windows import KIND, WINDOW_PARAMETERS
+from auroral.model.xml.tabled import TABLE_MAKERS, TABLE_SHAPES
 from auroral.model.xml.windowed import (
     JOIN_PARAMETERS,
     LOOKS,
-    ORDER_BYS,
     ROW_WINDOW_PARAMETERS,
     SIDES,
-    SIZE_BYS,
     WITHIN,
     aggregate,
     join,
     joinstatic,
 )
 
-_ON_ERROR, _SEED, _GROUP_BY = "auroral:on-error", "auroral:seed", "auroral:group-by.N"
+_ON_ERROR, _GROUP_BY = "auroral:on-error", "auroral:group-by.N"
 _NO_DROPS = "an aggregate knows by itself which windows a window_drop before it left out"
 _SYSTEM = "the system decides it for each node, by the bound and by what it measures"
 _FILTER = Shape(("expression.N",), ("pass-on-false-port",), ours=(_ON_ERROR,), sql=("expression",))
@@ -70,23 +66,6 @@ def _join_shape(left: str, right: str, *more: str) -> Shape:
     )
 
 
-_UPDATES = ("output-expression.N", "output-field-name.N")
-_NO_PASS = {
-    "pass-input": "the row that came in is on no output of this box",
-    "pass-deletions": "only a delete takes rows out",
-    "pass-on-no-results": "only a select has results to lack",
-    "pass-result-sizes": "only a select has results to count",
-    **dict.fromkeys(_UPDATES, "only an update has results of its own"),
-}
-
-
-def _table_shape(*used: str) -> Shape:
-    """Of a table box. Each takes the parameters of all, as in Borealis; those that are not `used` change nothing."""
-    idle = {name: why for name, why in _NO_PASS.items() if name not in used}
-    return Shape(("sql",), tuple(_NO_PASS), idle=idle, sql=("output-expression",) if _UPDATES[0] in used else ())
-
-
-_LOCK = Shape(("lockset", "key"), ours=("auroral:key.N",), instead={"auroral:key.0": ("key",)})
 _DELAY = Shape(
     ("delay-ms",),
     ("churn", "selectivity"),
@@ -111,18 +90,8 @@ SHAPES: dict[str, Shape] = {
     "join": _join_shape("left-buffer-size", "right-buffer-size"),
     "aurorajoin": _join_shape("down-size", "up-size"),
     "sjoin": _join_shape("left-buffer-size", "right-buffer-size", "leftjoin", "rightjoin"),
-    "random_drop": Shape(
-        ("drop_rate", "max_batch_size"),
-        ours=(_SEED,),
-        idle={"max_batch_size": "each row stays or goes by a hash of its own, never in batches"},
-    ),
-    "window_drop": Shape(
-        ("drop_rate", "max_batch_size", "window-size", "window-slide", "window-size-by", "order-by"),
-        ("order-on-field", "group-by"),
-        ours=(KIND, *SIZES, _SEED, _GROUP_BY),
-        instead={KIND: ("window-size", "window-slide", "window-size-by", "order-by")},
-        idle={"order-by": "whole windows of the stime go, whatever the order of rows"},
-    ),
+    "random_drop": RANDOM_DROP,
+    "window_drop": WINDOW_DROP,
     "sunion": Shape(
         ("interval", "location", "max-delay.N", "stagger"),
         ("should-reconcile", "benchmark"),
@@ -136,13 +105,7 @@ SHAPES: dict[str, Shape] = {
     "waitfor": rowwise.WAITFOR,
     "resample": rowwise.RESAMPLE,
     "xsection": rowwise.XSECTION,
-    "lock": _LOCK,
-    "unlock": _LOCK,
-    "insert": _table_shape("pass-input"),
-    "update": _table_shape("pass-input", *_UPDATES),
-    "delete": _table_shape("pass-input", "pass-deletions"),
-    "select": _table_shape("pass-on-no-results", "pass-result-sizes"),
-    "exists": _table_shape(),
+    **TABLE_SHAPES,
     "revisionfilter": _revision(_FILTER),
     "revisionmap": _revision(_MAP, "inverse.N"),
     "revisionaggregate": _revision(_AGGREGATE),
@@ -181,81 +144,12 @@ def _filter(parameters: Parameters, _inputs: int) -> BoxSpec:
 
 
 def _map(parameters: Parameters, _inputs: int) -> BoxSpec:
-    columns = _columns(parameters, "expression", "output-field-name")
+    columns = parameters.columns("expression", "output-field-name")
     return Map(columns, parameters.one_of(_ON_ERROR, OnError, OnError.STOP))
-
-
-def _columns(parameters: Parameters, values: str, fields: str) -> tuple[tuple[str, Source], ...]:
-    """Runs of numbered expressions, and of the names of the fields that they become."""
-    expressions, names = parameters.sources(values), parameters.run(fields)
-    if len(expressions) != len(names) and not parameters.failed:
-        short, other = (values, fields)[:: 1 if len(expressions) < len(names) else -1]
-        count = min(len(expressions), len(names))
-        parameters.fail(
-            f"there is a parameter '{other}.{count}' but no '{short}.{count}'",
-            "one output field name for each expression",
-            at=f"{other}.{count}",
-            next_step=f'add <parameter name="{short}.{count}" value="..."/>',
-        )
-    return tuple(zip(names, expressions, strict=False))
-
-
-def _table_box(make: Callable[..., BoxSpec], *flags: str) -> Callable[[Parameters, int], BoxSpec]:
-    """The maker of a table box whose further parameters are `flags`, in the order of its spec."""
-
-    def made(parameters: Parameters, _inputs: int) -> BoxSpec:
-        sql = parameters.expression("sql", parse_sql)
-        return make(sql or "", *(bool(parameters.flag(name)) for name in flags))
-
-    return made
-
-
-def _update(parameters: Parameters, _inputs: int) -> BoxSpec:
-    sql, passes = parameters.expression("sql", parse_sql), bool(parameters.flag("pass-input"))
-    columns = _columns(parameters, "output-expression", "output-field-name")
-    return Update(sql or "", passes, columns)
-
-
-def _lock(make: Callable[..., BoxSpec]) -> Callable[[Parameters, int], BoxSpec]:
-    def made(parameters: Parameters, _inputs: int) -> BoxSpec:
-        return make(str(parameters.text("lockset") or ""), parameters.names("key"))
-
-    return made
 
 
 def _union(_parameters: Parameters, _inputs: int) -> BoxSpec:
     return Union()
-
-
-def _random_drop(parameters: Parameters, _inputs: int) -> BoxSpec:
-    batch = parameters.whole("max_batch_size", 1)
-    if batch is not None and batch > 1:
-        parameters.warn(
-            "max_batch_size",
-            f"max_batch_size is {batch}, which does nothing: each row stays or goes by a hash of its own",
-            "drop whole windows with window_drop, or leave it at 1",
-        )
-    return RandomDrop(parameters.number("drop_rate", 0, 1) or 0.0, batch or 1, parameters.text(_SEED))
-
-
-def _window_drop(parameters: Parameters, _inputs: int) -> BoxSpec:
-    rate, batch = parameters.number("drop_rate", 0, 1), parameters.whole("max_batch_size", 1)
-    group_by, seed = parameters.names("group-by"), parameters.text(_SEED)
-    if parameters.choice(KIND, (STIME,)) is not None:
-        size, advance = stime_sizes(parameters)
-        return WindowDrop(rate or 0.0, batch or 1, size, advance, None, group_by, seed=seed)
-    tuples = parameters.choice("window-size-by", SIZE_BYS) == "TUPLES"
-    by_field = parameters.choice("order-by", ORDER_BYS) == "FIELD"
-    field = parameters.text("order-on-field")
-    if not field and (by_field or not tuples) and not parameters.failed:
-        parameters.fail(
-            "'order-on-field' is needed with window-size-by VALUES or order-by FIELD",
-            at="order-by",
-            allowed="the field that the windows are on",
-            next_step='add <parameter name="order-on-field" value="..."/>',
-        )
-    sizes = [parameters.number(name, 0, above=True) or 1 for name in ("window-size", "window-slide")]
-    return WindowDrop(rate or 0.0, batch or 1, sizes[0], sizes[1], field or None, group_by, tuples, seed)
 
 
 def _sunion(parameters: Parameters, inputs: int) -> BoxSpec:
@@ -322,19 +216,13 @@ _MAKERS: dict[str, Callable[[Parameters, int], BoxSpec]] = {
     "waitfor": rowwise.waitfor,
     "resample": rowwise.resample,
     "xsection": rowwise.xsection,
-    "random_drop": _random_drop,
-    "window_drop": _window_drop,
+    "random_drop": random_drop,
+    "window_drop": window_drop,
     "sunion": _sunion,
     "soutput": _soutput,
     "delay": _delay("delay"),
     "delay_sel": _delay("delay_sel"),
-    "insert": _table_box(Insert, "pass-input"),
-    "select": _table_box(Select, "pass-on-no-results", "pass-result-sizes"),
-    "update": _update,
-    "delete": _table_box(Delete, "pass-deletions", "pass-input"),
-    "exists": _table_box(Exists),
-    "lock": _lock(Lock),
-    "unlock": _lock(Unlock),
+    **TABLE_MAKERS,
     "revisionfilter": _revised("revisionfilter", _filter),
     "revisionmap": _revised("revisionmap", _map),
     "revisionaggregate": _revised("revisionaggregate", aggregate),

@@ -47,6 +47,8 @@ class Shape:
     """Base names of those whose value may be Spark SQL."""
     idle: Mapping[str, str] = field(default_factory=dict)
     """Those that load and have no effect, with the reason."""
+    packaged: bool = False
+    """Whether a package's class says what its parameters are: then Borealis' rules for their values and names are none of theirs."""
 
 
 def base(name: str) -> str:
@@ -69,9 +71,10 @@ class Parameters:
         for element in changes:
             self._take(element, changed=True)
         # Borealis took an empty value of what need not be there for none at all.
-        self.given = {
-            name: e for name, e in self.given.items() if name not in shape.optional or e.attributes["value"].strip()
-        }
+        if not shape.packaged:
+            self.given = {
+                name: e for name, e in self.given.items() if name not in shape.optional or e.attributes["value"].strip()
+            }
         self.sql = {name: found for name, e in self.given.items() if (found := self._sql_type(name, e)) is not None}
         self.values = {name: Written(self._folded(name, e), notes.place(e)) for name, e in self.given.items()}
         if shape.known:
@@ -147,9 +150,9 @@ class Parameters:
         value = element.attributes["value"]
         if self.notes.exact or name in self.sql:
             return value
-        if base(name) in NAMES:
+        if base(name) in NAMES and not self.shape.packaged:
             return value.strip().lower()
-        if base(name) not in EXPRESSIONS:
+        if base(name) not in EXPRESSIONS or self.shape.packaged:
             return value.strip()
         folded, kept = fold_expression(value)
         if kept and base(name) in ONCE_LOWERED:
@@ -251,6 +254,20 @@ class Parameters:
     def sources(self, name: str) -> tuple[Source, ...]:
         found = (self.source(f"{name}.{number}") for number in range(len(self.run(name))))
         return tuple(one for one in found if one is not None)
+
+    def columns(self, values: str, fields: str) -> tuple[tuple[str, Source], ...]:
+        """Runs of numbered expressions, and of the names of the fields that they become."""
+        expressions, names = self.sources(values), self.run(fields)
+        if len(expressions) != len(names) and not self.failed:
+            short, other = (values, fields)[:: 1 if len(expressions) < len(names) else -1]
+            count = min(len(expressions), len(names))
+            self.fail(
+                f"there is a parameter '{other}.{count}' but no '{short}.{count}'",
+                "one output field name for each expression",
+                at=f"{other}.{count}",
+                next_step=f'add <parameter name="{short}.{count}" value="..."/>',
+            )
+        return tuple(zip(names, expressions, strict=False))
 
     def expression(self, name: str, read: Callable[[str], object] = parse) -> str | None:
         """An expression that `read` can read: here, so that an error has the parameter's line."""

@@ -14,6 +14,7 @@ def shape_of(found: BoxType) -> Shape:
     return Shape(
         tuple(one.name for one in found.parameters if one.required),
         tuple(one.name for one in found.parameters if not one.required),
+        packaged=True,
     )
 
 

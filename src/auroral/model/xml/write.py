@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
+from auroral.model.boxes.user import UserBox
 from auroral.model.diagram import Box, ConnectionPointView, Diagram, QueueOptions
 from auroral.model.errors import DiagramError, Problem
 from auroral.model.naming import placed
@@ -117,7 +118,9 @@ class _Writing:
             ports.append(made("in", {"stream": stream, "connection_point_view": view, **_queue(queue, box.queue)}))
         given = []
         for one in parameters:
-            raw = one.value if self.exact or one.sql is not None else unfolded(one.name, one.value)
+            # What a package's box is told is read as it stands, whatever the parameter is called.
+            known_as = "" if isinstance(box.spec, UserBox) else one.name
+            raw = one.value if self.exact or one.sql is not None else unfolded(known_as, one.value)
             if raw is None:
                 what = f"parameter {one.name!r} of box {box.name!r} is {one.value[:60]!r}: Borealis would read it in lower case"
                 self.cased.append(Problem(what, place, "names and words in lower case", "write it in lower case"))

@@ -16,19 +16,10 @@ from auroral.model.boxes.stateless import Delay, Filter, Map, Union
 from auroral.model.boxes.user import UserBox
 from auroral.model.boxes.user_class import Form
 from auroral.model.on_error import OnError
-from auroral.model.windows import (
-    Alignment,
-    EventTimeWindow,
-    FieldWindow,
-    Landmark,
-    Runs,
-    StimeWindow,
-    TupleWindow,
-    Window,
-)
+from auroral.model.windows import FieldWindow, TupleWindow
 from auroral.model.xml.queries import CHANGES
-from auroral.model.xml.stime_windows import EVENT_TIME, KIND, LANDMARK, RUNS, STIME
-from auroral.model.xml.windowed import ALL_ROWS, BY_VALUES, LOOKS, NAMED, SIDES, is_static, names_its_field
+from auroral.model.xml.stime_windows import STIME
+from auroral.model.xml.windowed import ALL_ROWS, LOOKS, SIDES, is_static
 from auroral.model.xml.write_parameters import (
     Parameter,
     Unwritable,
@@ -41,6 +32,7 @@ from auroral.model.xml.write_parameters import (
     run,
 )
 from auroral.model.xml.write_rowwise import rowwise_parameters
+from auroral.model.xml.write_windows import lengths, named, sizes, window_parameters
 
 
 def written_box(spec: BoxSpec) -> tuple[str, tuple[Parameter, ...]]:
@@ -63,9 +55,9 @@ def _parameters(spec: BoxSpec) -> Iterator[Parameter]:
             pass
         case Aggregate():
             yield from columns("aggregate-function", "aggregate-function-output-name", spec.functions)
-            yield from _window(spec.window)
+            yield from window_parameters(spec.window)
             if isinstance(spec.window, FieldWindow | TupleWindow):
-                yield from _named(spec, spec.window)
+                yield from named(spec, spec.window)
             yield from names("group-by", spec.group_by)
             if spec.start is not None:
                 yield Parameter("auroral:start", spec.start)
@@ -156,89 +148,18 @@ def _buffer(side: str, buffer: JoinBuffer, size: str) -> Iterator[Parameter]:
         yield Parameter(f"{side}-order-on-field", buffer.field)
 
 
-def _window(window: Window) -> Iterator[Parameter]:
-    match window:
-        case FieldWindow():
-            arrival = _in_order_of_arrival(window)
-            yield from _sizes("VALUES", "TUPLENUM" if arrival else "FIELD", window.size, window.advance)
-            yield Parameter("order-on-field", window.field)
-            yield from flags((BY_VALUES, window.by_values and not arrival))
-            if window.alignment is Alignment.INDEPENDENT:
-                yield Parameter("independent-window-alignment", "1")
-            yield from _slack_and_timeout(window)
-        case TupleWindow():
-            yield from _sizes("TUPLES", "TUPLENUM" if window.field is None else "FIELD", window.size, window.advance)
-            if window.field is not None:
-                yield Parameter("order-on-field", window.field)
-            yield from _slack_and_timeout(window)
-        case StimeWindow():
-            yield from _lengths(STIME, window.size, window.advance)
-            if window.alignment is not Alignment.INDEPENDENT:
-                yield Parameter("auroral:alignment", str(window.alignment))
-        case EventTimeWindow():
-            yield from _lengths(EVENT_TIME, window.size, window.advance)
-            yield Parameter("auroral:on", window.field)
-            yield Parameter("auroral:lateness", length(window.lateness))
-            yield Parameter("auroral:late", str(window.late))
-            yield Parameter("auroral:ahead", length(window.ahead))
-            if window.correct_for:
-                yield Parameter("auroral:correct-for", length(window.correct_for))
-        case Landmark():
-            yield Parameter(KIND, LANDMARK)
-            if window.origin is not None:
-                yield Parameter("auroral:since", str(window.origin))
-        case Runs():
-            yield Parameter(KIND, RUNS)
-
-
-def _slack_and_timeout(window: FieldWindow | TupleWindow) -> Iterator[Parameter]:
-    if window.slack:
-        yield Parameter("slack", str(window.slack))
-    if window.timeout is not None:
-        yield Parameter("timeout", number(window.timeout))
-
-
-def _in_order_of_arrival(window: FieldWindow) -> bool:
-    """What a file says by order-by TUPLENUM, of windows of values: rows are taken as they come, and results lack the field."""
-    return window.by_values and not window.named and not window.slack
-
-
-def _named(spec: Aggregate, window: FieldWindow | TupleWindow) -> Iterator[Parameter]:
-    """Whether results have the field that windows are on, where a reader would think otherwise."""
-    by_field = window.field is not None and not (isinstance(window, FieldWindow) and _in_order_of_arrival(window))
-    usual = (
-        names_its_field(window.field, spec.functions, spec.group_by) if by_field else isinstance(window, TupleWindow)
-    )
-    if window.named != usual:
-        yield Parameter(NAMED, str(int(window.named)))
-
-
 def _window_drop(spec: WindowDrop) -> Iterator[Parameter]:
     yield Parameter("drop_rate", number(spec.rate))
     yield Parameter("max_batch_size", str(spec.max_batch_size))
     if spec.field is None and not spec.tuples:
-        yield from _lengths(STIME, spec.size, spec.advance)
+        yield from lengths(STIME, spec.size, spec.advance)
     else:
         by, order = ("TUPLES", "TUPLENUM") if spec.tuples else ("VALUES", "FIELD")
-        yield from _sizes(by, order, spec.size, spec.advance, "window-slide")
+        yield from sizes(by, order, spec.size, spec.advance, "window-slide")
         if spec.field is not None:
             yield Parameter("order-on-field", spec.field)
     yield from names("group-by", spec.group_by)
     yield from _seed(spec.seed)
-
-
-def _sizes(by: str, order: str, size: float, advance: float, advance_name: str = "advance") -> Iterator[Parameter]:
-    yield Parameter("window-size-by", by)
-    yield Parameter("window-size", number(size))
-    yield Parameter(advance_name, number(advance))
-    yield Parameter("order-by", order)
-
-
-def _lengths(kind: str, size: float, advance: float) -> Iterator[Parameter]:
-    yield Parameter(KIND, kind)
-    yield Parameter("auroral:size", length(size))
-    if advance != size:
-        yield Parameter("auroral:advance", length(advance))
 
 
 def _on_error(on_error: OnError) -> Iterator[Parameter]:

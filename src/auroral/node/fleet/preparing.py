@@ -11,6 +11,7 @@ from auroral.dpc.fragments import Fragments, cut
 from auroral.dpc.settings import AS_USUAL, Choices, Settings
 from auroral.edge.deliverysinks import Place, check_table, place_of
 from auroral.edge.intake import Intake, Way, parse_intake
+from auroral.model.boxes.changes import TableChanges
 from auroral.model.checking import Checked
 from auroral.model.deployment import ENDPOINTS, LOCAL_HOST, SHARED, Endpoint, endpoint
 from auroral.model.deployment_text import read_deployment_text
@@ -126,6 +127,7 @@ def _sinks(checked: Checked, outputs: Sequence[tuple[str, str]]) -> list[tuple[s
         if stream not in known:
             raise DeploymentError(str(unknown_name("output stream", stream, known)))
         place = place_of(stream, text)
+        _key_must_be_the_tables(checked, stream, place)
         if place.spelt_plainly in plain:
             raise DeploymentError(f"{place} is given twice as an output\n    next: give each output its own")
         plain.add(place.spelt_plainly)
@@ -135,6 +137,19 @@ def _sinks(checked: Checked, outputs: Sequence[tuple[str, str]]) -> list[tuple[s
         else:
             check_table(place, checked.streams[stream].schema)
     return [(stream, str(place)) for place, stream in places.items()]
+
+
+def _key_must_be_the_tables(checked: Checked, stream: str, place: Place) -> None:
+    """By another key, a row would take the place of others that the diagram's table has beside it."""
+    given = next((box.spec for box in checked.diagram.boxes if stream in box.outputs), None)
+    if not place.key or not isinstance(given, TableChanges):
+        return
+    keys = next(table.keys for table in checked.diagram.tables if table.name == given.table)
+    if set(place.key) != set(keys):
+        raise DeploymentError(
+            f"{place}: the key of table {given.table!r} is {', '.join(keys)}, and not {', '.join(place.key)}\n"
+            f"    allowed: the whole key, and nothing else\n    next: write ?key={','.join(keys)}"
+        )
 
 
 def _address(serve: str) -> str:

@@ -77,8 +77,12 @@ def _hoarded(before: Moment, moment: Moment) -> Iterator[str]:
     for (name, stream), port in moment.ports.items():
         then = before.ports.get((name, stream))
         alive = moment.living[name] < before.at
-        if then is not None and alive and port.lowest < min(then.needed, then.frontier):
-            yield f"{name}: holds {stream} from {port.lowest} on at {moment.at:.2f} s; it needs it from {then.needed} on"
+        if then is None or not alive:
+            continue
+        # A change may ask for more of the past: what it needs of that now, it rightly did not forget.
+        needed = min(then.needed, then.frontier, port.needed)
+        if port.lowest < needed:
+            yield f"{name}: holds {stream} from {port.lowest} on at {moment.at:.2f} s; it needs it from {needed} on"
 
 
 def _need(before: Moment, moment: Moment, producer: str, stream: str, reader: str) -> int | None:
