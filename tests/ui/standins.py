@@ -48,8 +48,7 @@ class StandIns:
             self.up(name)
 
     def stop(self) -> None:
-        for name in list(self._controls):
-            self.down(name)
+        self.down(*self._controls)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -82,8 +81,17 @@ class StandIns:
             found["outputs"] = {s: {**one, "computed": counted.get(s, one["computed"])} for s, one in made}
         return found
 
-    def down(self, name: str) -> None:
-        asyncio.run_coroutine_threadsafe(self._controls.pop(name).stop(), self._loop).result(10)
+    def down(self, *names: str) -> None:
+        async def end() -> None:
+            ended = [self._controls.pop(name) for name in names]
+            for control in ended:
+                control.file.unlink()
+            # Python 3.11 leaves a connection open that comes while a server is being closed.
+            await asyncio.sleep(0.1)
+            for control in ended:
+                await control.stop()
+
+        asyncio.run_coroutine_threadsafe(end(), self._loop).result(10)
 
     def note(self, process: str, event: str, at: float | None = None, **more: Any) -> None:
         log = EventLog(self.deployed.folder / "events" / f"{process}.jsonl", process, _Set(at))

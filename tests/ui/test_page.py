@@ -167,8 +167,7 @@ def test_processes_and_the_whole_deployment_end_and_come_back(browser: Browser, 
         assert "Down: watcha" in page.inner_text("#banner") and "auroral up --folder" in page.inner_text("#banner")
         # The other replica is there.
         assert page.locator(".flow[data-name=alerts].stable").count() == 1
-        for name in found.says.keys() - {"watcha"}:
-            found.down(name)
+        found.down(*found.says.keys() - {"watcha"})
         page.wait_for_selector(".flow[data-name=alerts].failed")
         assert page.inner_text("#summary") == "not running"
         assert page.inner_text("#banner").startswith("This deployment does not run.")

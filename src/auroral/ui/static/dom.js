@@ -37,7 +37,7 @@ export function clock(seconds) {
 
 export function length(seconds) {
   if (seconds < 0.9995) return `${Math.round(seconds * 1000)} ms`;
-  return seconds < 120 ? `${seconds.toFixed(1)} s` : `${Math.round(seconds / 60)} min`;
+  return seconds < 120 ? `${seconds.toFixed(1).replace(".0", "")} s` : `${Math.round(seconds / 60)} min`;
 }
 
 // Rows a second.

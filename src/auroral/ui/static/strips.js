@@ -5,7 +5,7 @@ import { sign } from "./signs.js";
 
 const STEP = 13; // from one square to the next
 const SIDE = 10;
-const LEFT = 46;
+const LEFT = 54;
 const RIGHT = 8;
 const SQUARES = 12; // where the row of squares is
 const DELAYS = 34; // where delays begin, and how high they are
