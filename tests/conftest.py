@@ -88,5 +88,5 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture
 def commands_share_spark(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """`auroral.cli.main`, called in this process, uses the session of all tests: to start one takes longer than most commands."""
-    for module in ("run", "batch", "verify", "spark"):
+    for module in ("run", "batch", "verify", "query", "spark"):
         monkeypatch.setattr(f"auroral.commands.{module}.session_for", lambda *_, **__: spark)

@@ -29,7 +29,19 @@ MAY_IMPORT = {
     "ui": ALL | {"cli", "commands", "app", "demo"},
 }
 # The public API, and the programs on top of it, are no layer: they put the parts together.
-PUTS_TOGETHER = {"__init__", "__main__", "app", "cli", "commands", "demo", "extend", "installed", "loading", "netmon"}
+PUTS_TOGETHER = {
+    "__init__",
+    "__main__",
+    "adhoc",
+    "app",
+    "cli",
+    "commands",
+    "demo",
+    "extend",
+    "installed",
+    "loading",
+    "netmon",
+}
 IMPORTED_AS = {"pyyaml": "yaml"}
 
 

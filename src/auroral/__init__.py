@@ -1,7 +1,7 @@
 """Auroral: a stream processor on Apache Spark that answers in time and corrects what it answered too early.
 
-What is imported here describes diagrams and needs neither Spark nor Java. `run`, `batch`, `verify`, `prune` and
-`source` are loaded when they are first used; all but the last two bring Spark in. `auroral.client` reads the outputs of a
+What is imported here describes diagrams and needs neither Spark nor Java. `run`, `batch`, `verify`, `query`, `prune`
+and `source` are loaded when they are first used; all but the last two bring Spark in. `auroral.client` reads the outputs of a
 deployment, and needs as little.
 """
 
@@ -24,6 +24,7 @@ from auroral.model.steps import Stream
 from auroral.model.types import FieldType, Kind
 
 if TYPE_CHECKING:
+    from auroral.adhoc import query
     from auroral.app import batch, prune, run, source, verify
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "verify",
     "prune",
     "source",
+    "query",
     "sql",
     "function",
     "register_function",
@@ -61,7 +63,7 @@ __all__ = [
     "LoadWarning",
 ]
 
-_LAZY = dict.fromkeys(["run", "batch", "verify", "prune", "source"], "auroral.app")
+_LAZY = {**dict.fromkeys(["run", "batch", "verify", "prune", "source"], "auroral.app"), "query": "auroral.adhoc"}
 
 
 def __getattr__(name: str) -> object:

@@ -16,7 +16,20 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from auroral.commands import batch, boxes, check, demo, experiments, explain, export, prune, run, simulate, verify
+from auroral.commands import (
+    batch,
+    boxes,
+    check,
+    demo,
+    experiments,
+    explain,
+    export,
+    prune,
+    query,
+    run,
+    simulate,
+    verify,
+)
 from auroral.commands.fleet import catalog, change, down, move, pack, status, ui, up
 from auroral.commands.fleet.disturb import cut, heal, kill, pause, resume
 from auroral.commands.fleet.watch import events, tail, why
@@ -39,7 +52,7 @@ _OF_DEPLOYMENTS = (
     *(move, change, why, events, tail, catalog),
 )
 COMMANDS: tuple[Any, ...] = (
-    *(check, explain, export, boxes, run, batch, verify, prune),
+    *(check, explain, export, boxes, run, batch, verify, prune, query),
     *_OF_DEPLOYMENTS,
     *(simulate, experiments, demo),
 )

@@ -17,6 +17,7 @@ from auroral.node.fleet.contents import content_of
 from auroral.node.fleet.outputs import Outputs
 from auroral.node.fleet.processes import free_ports
 from auroral.node.fleet.serving import OutputServer
+from auroral.node.history import Histories
 from auroral.node.runfolder import RunFolder
 
 BUCKET, FIRST = 1_000_000, 100
@@ -28,19 +29,24 @@ def stime(bucket: float) -> int:
     return int(BEGIN + bucket * BUCKET)
 
 
-def folder_of(path: Path) -> RunFolder:
+def folder_of(path: Path, kept: int | None = None) -> RunFolder:
     d = auroral.diagram("d", bucket="1s")
-    d.input("s", "ts long, n int", stime="ts", unit="us").filter("f", "n > 0").output()
+    f = d.input("s", "ts long, n int", stime="ts", unit="us").filter("f", "n > 0")
+    if kept is None:
+        f.output()
+    else:
+        f.keep("few", rows=kept)
     return RunFolder.claim(path, d.check(), {}, {}, False)
 
 
 class Life:
     """One life of a client process, from its folder on."""
 
-    def __init__(self, folder: Path, port: int = 0):
-        self.folder = folder_of(folder)
+    def __init__(self, folder: Path, port: int = 0, kept: int | None = None):
+        self.folder = folder_of(folder, kept)
         self.store = ClientStore(self.folder, FIRST)
-        self.outputs = Outputs(self.store.logs, BUCKET, FIRST)
+        self.histories = Histories(self.folder, self.store.logs)
+        self.outputs = Outputs(self.store.logs, BUCKET, FIRST, self.histories)
         self.server = OutputServer(Endpoint("127.0.0.1", port or free_ports(1)[0]), TOKEN)
         self.server.outputs = self.outputs
         self.port = self.server.port

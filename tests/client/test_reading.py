@@ -16,11 +16,16 @@ import pyarrow as pa
 import pyarrow.flight as fl
 import pytest
 
+import auroral
+from auroral.adhoc.feeds import DeploymentFeed, QueryError, schema_in
 from auroral.client import ClientError, Confirmed, Corrected, Event, Gap, Stable, Tentative, Unreachable, connect
+from auroral.client.connecting import Kept
 from auroral.client.subscription import Subscription
 from auroral.model.errors import AuroralError
 from auroral.node.fleet import outputs, serving
+from auroral.node.fleet.outputs import Reader
 from auroral.node.fleet.serving import TOKEN_VARIABLE, OutputServer, token_of
+from auroral.node.outputlog import LetGo
 from auroral.wire.errors import WireError
 from auroral.wire.outputs import Asked, Told
 from client.served import BUCKET, TOKEN, Life, stime
@@ -206,6 +211,36 @@ def test_nobody_there_is_said_after_a_while(tmp_path: Path) -> None:
         with pytest.raises(Unreachable, match=r"nobody answers at 127.0.0.1:\d+ for 0.5 s(.|\n)*next: auroral status"):
             next(events)
         assert events.position == stime(1)
+
+
+def test_a_stream_that_a_connection_point_keeps(tmp_path: Path) -> None:
+    """It begins with what is kept; what was let go is asked for in vain, and not passed over in silence."""
+    life = Life(tmp_path / "run", kept=4)
+    try:
+        for bucket in range(3):
+            life.stable(bucket, bucket + 1)
+        with life.connect() as client, Reader(life.outputs, "slow", "f", None, True, {}) as slow:
+            assert slow.take(0) is not None
+            assert client.about().views == {"few": Kept("f", stime(0))}
+            for bucket in range(3, 40):
+                life.stable(bucket, bucket + 1)
+            life.histories.publish()
+            assert client.about().views == {"few": Kept("f", stime(36))}
+            assert schema_in(client, "few") == auroral.schema("ts long, n int") == schema_in(client, "f")
+            feed = DeploymentFeed(client, "few", None, tentative=True, follow=False, schema=auroral.schema("n int"))
+            assert [said(event)[3] for event in feed] == [[37], [38], [39], [40]] and feed.position == stime(40)
+            with client.subscribe("f") as events:
+                assert take(events, 1) == [("Stable", 36, 37, [37])]
+            with client.subscribe("f", since=stime(20)) as events, pytest.raises(ClientError, match="were let go"):
+                next(events)
+            with pytest.raises(LetGo, match="were let go"):
+                slow.take(0)
+            with pytest.raises(QueryError, match="few"):
+                DeploymentFeed(client, "fw", None, tentative=True, follow=False, schema=auroral.schema("n int"))
+            with pytest.raises(QueryError, match="did you mean"):
+                schema_in(client, "fe")
+    finally:
+        life.end()
 
 
 def test_a_slow_reader_delays_itself_alone(life: Life) -> None:

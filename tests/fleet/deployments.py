@@ -26,10 +26,12 @@ PATIENT = 90.0
 """Seconds that anything is waited for, on a machine that has other things to do."""
 
 
-def watch() -> DiagramBuilder:
+def watch(kept: bool = False) -> DiagramBuilder:
     d = auroral.diagram("watch", bucket="500ms")
     east, west = (d.input(name, "host string, n int") for name in ("east", "west"))
     high = east.union("both", west).filter("high", "n > 2")
+    if kept:
+        high.keep("recent", last="10min")
     sums = {"rows": "count()", "total": "sum(n)"}
     high.aggregate("sums", sums, window="2s", advance="500ms", by=["host"]).output(availability="8s")
     return d

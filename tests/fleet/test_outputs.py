@@ -17,10 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import auroral
 from auroral.cli import main
 from auroral.client import Client, Stable, Tentative, TupleType, connect
 from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet
+from auroral.node.history import Manifest
 from auroral.node.outputlog import OutputLog
 from auroral.node.runfolder import RunFolder
 from auroral.ui.serving import served
@@ -50,7 +52,7 @@ def running(tmp_path_factory: pytest.TempPathFactory, server: Server | None) -> 
         ("sums", f"{folder}/sums.parquet"),
         *([] if server is None else [("sums", f"{server.address}#sums")]),
     ]
-    fleet = Fleet(prepare(folder / "live", watch().check(), outputs=outputs))
+    fleet = Fleet(prepare(folder / "live", watch(kept=True).check(), outputs=outputs))
     try:
         fleet = fleet.up(lambda _: None)
         with closing(Feeds(fleet)):
@@ -65,9 +67,9 @@ def reads(running: Fleet) -> Iterator[Client]:
         yield found
 
 
-def log_of(fleet: Fleet) -> OutputLog:
+def log_of(fleet: Fleet, stream: str = "sums") -> OutputLog:
     folder = RunFolder.look(fleet.deployed.folder)
-    return OutputLog.look(folder.output("sums"), folder.checked.streams["sums"].schema)
+    return OutputLog.look(folder.output(stream), folder.checked.streams[stream].schema)
 
 
 def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
@@ -220,6 +222,48 @@ def tables(fleet: Fleet, server: Server | None) -> list[list[tuple[Any, ...]]]:
 
 def rows_before(end: int, rows: list[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
     return Counter((*row[:4], bool(row[4])) for row in rows if row[0] < end)
+
+
+def test_a_query_through_deaths_and_an_input_away(running: Fleet, spark: Any) -> None:
+    """History first, then live; the client process and a replica are killed while the input is away. At the end it equals what the query gives of
+    the whole stream, and nobody at the deployment knows of it any more."""
+    statement = "SELECT host, count(*) AS rows, sum(n) AS total FROM stream GROUP BY host"
+    seen: list[tuple[Any, ...]] = []
+    kinds: Counter[str] = Counter()
+    with auroral.query(running.deployed.folder, "recent", statement, window="1s", session=spark) as asked:
+        begin = next(asked)
+        seen.extend(rows_of(begin.rows) if isinstance(begin, Stable) else [])
+        assert seen, "what was kept by then"
+
+        def look() -> int:
+            event = next(asked)
+            kinds[type(event).__name__] += 1
+            if isinstance(event, Stable):
+                seen.extend(rows_of(event.rows))
+            return kinds["Tentative"]
+
+        with_east_away(running, lambda: look() > 2)
+        for name in ("client", "na"):
+            running.kill(name)
+        running.up(lambda _: None)
+        until(lambda: look() and kinds["Corrected"] and not tentative_now(running))
+        end = asked.position
+    assert end is not None and kinds["Gap"] == 0
+    assert seen == grouped(log_of(running, "high").read(begin.lo, end), 500_000, end)
+    until(lambda: not any(one["stream"] == "high" for one in client(running)["readers"]))
+    # Any Spark job reads what is kept, meanwhile.
+    found = Manifest.read(folder := (running.deployed.folder / "history" / "recent").resolve())
+    rows = spark.read.parquet(str(folder)).orderBy("stime", "host", "n").toArrow()
+    assert rows_of(rows) == rows_of(log_of(running, "high").read(None, found.frontier))
+
+
+def grouped(rows: pa.Table, bucket: int, end: int) -> list[tuple[Any, ...]]:
+    """By host, of each bucket and the one before it."""
+    found: dict[tuple[int, str], list[int]] = {}
+    for stime, host, n in rows_of(rows):
+        for after in (1, 2):
+            found.setdefault(((stime // bucket + after) * bucket - 1, host), []).append(n)
+    return sorted((stime, host, len(of), sum(of)) for (stime, host), of in found.items() if stime < end)
 
 
 def test_a_server_away_is_shown_and_loses_nothing(

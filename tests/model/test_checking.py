@@ -529,7 +529,7 @@ def test_wrong_boxes_that_go_by_rows(spec, inputs, what):
 @pytest.mark.parametrize(
     ("spec", "reason"),
     [
-        (Later("sweeper"), "connection points come in a later release"),
+        (Later("sweeper"), "Borealis put it there by itself"),
         (WindowDrop(0.5, 1, 3, 1, tuples=True), "number of tuples"),
         (WindowDrop(0.5, 1, 3, 1, field="v"), "does not carry the stime of 's'"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -35,6 +35,16 @@ class About:
     bucket: int
     begin: int
     frontiers: Mapping[str, int]
+    views: Mapping[str, Kept] = field(default_factory=dict)
+    """Connection points, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a connection point keeps: rows of this output, from this stime on."""
+
+    stream: str
+    begin: int
 
 
 def connect(where: str | os.PathLike[str], token: str | None = None, patience: float = PATIENCE) -> Client:
@@ -83,7 +93,9 @@ class Client:
                     f"{self._link.at} speaks another version: {said.get('version')}\n    allowed: {VERSION}\n"
                     "    next: install the version of auroral that the deployment runs with"
                 )
-            return About(said["bucket"], said["begin"], {s: one["frontier"] for s, one in said["outputs"].items()})
+            frontiers = {stream: one["frontier"] for stream, one in said["outputs"].items()}
+            views = {name: Kept(one["stream"], one["begin"]) for name, one in said.get("views", {}).items()}
+            return About(said["bucket"], said["begin"], frontiers, views)
 
         return self._link.asked(ask)
 
@@ -95,9 +107,25 @@ class Client:
         `since` is the stime, or the time, from whose bucket on; "now" for what comes from now on; left out, everything from the beginning on.
         Without `tentative`, stable events alone.
         """
+        return self.subscription(
+            stream, self._about(stream), "now" if since == "now" else stime_of(since), tentative=tentative
+        )
+
+    def subscription(
+        self, stream: str, about: About, since: int | str | None, *, tentative: bool = True, follow: bool = True
+    ) -> Subscription:
+        """The same; or, without `follow`, what there is now."""
+        position = about.frontiers[stream] if since == "now" else since
+        assert not isinstance(position, str), "a stime, or now"
+        return Subscription(self._link, stream, about.bucket, tentative, position, follow)
+
+    def fields(self, stream: str) -> pa.Schema:
+        """The columns of an output: its stime, then its fields."""
         about = self._about(stream)
-        position = about.frontiers[stream] if since == "now" else _stime(since)
-        return Subscription(self._link, stream, about.bucket, tentative, position)
+        with self.subscription(stream, about, about.frontiers[stream], tentative=False, follow=False) as found:
+            for _ in found:
+                pass
+            return found.schema
 
     def table(self, stream: str, *, since: int | datetime | None = None) -> pa.Table:
         """What holds now: all stable rows, and the tentative ones behind them; the column `_tentative` tells which is which.
@@ -107,7 +135,7 @@ class Client:
         about = self._about(stream)
         stable: list[pa.Table] = []
         tentative: dict[int, pa.Table] = {}
-        with Subscription(self._link, stream, about.bucket, True, _stime(since), follow=False) as found:
+        with Subscription(self._link, stream, about.bucket, True, stime_of(since), follow=False) as found:
             for event in found:
                 tentative = {lo: rows for lo, rows in tentative.items() if lo >= event.hi}
                 match event:
@@ -169,7 +197,7 @@ def _address(text: str) -> Endpoint:
         ) from error
 
 
-def _stime(since: int | datetime | str | None) -> int | None:
+def stime_of(since: int | datetime | str | None) -> int | None:
     if isinstance(since, datetime):
         if since.tzinfo is None:
             raise ClientError(f"since={since!r} has no time zone\n    next: for example datetime.now(UTC)")

@@ -14,6 +14,7 @@ from auroral.model.checking import Checked, CheckedBox
 from auroral.model.diagram import Diagram, Input
 from auroral.model.duration import spell
 from auroral.model.expression import impure_functions, user_functions
+from auroral.model.history import kept_streams
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +147,16 @@ def box_rows(boxes: list[Described]) -> list[list[str]]:
 
 def stream_rows(checked: Checked) -> list[list[str]]:
     roles = {given.stream: "input" for given in checked.diagram.inputs}
-    outputs = {output.stream for output in checked.diagram.outputs}
+    outputs = {output.stream for output in checked.diagram.outputs if not output.kept}
+    kept = {one.stream: one.view.name for one in kept_streams(checked.diagram)}
     rows = []
     for name, stream in checked.streams.items():
-        role = " and ".join(filter(None, (roles.get(name), "output" if name in outputs else None)))
+        said = (
+            roles.get(name),
+            "output" if name in outputs else None,
+            f"kept as {kept[name]}" if name in kept else None,
+        )
+        role = " and ".join(filter(None, said))
         rows.append([name, role or "-", str(stream.schema) or "no fields: control"])
     return [["stream", "is", "fields"], *rows]
 

@@ -241,7 +241,8 @@ def part_of(
         tables = tuple(table for table in query.tables if f"table {table.name}" in shared)
         if mine or tables:
             queries.append(replace(query, boxes=mine, tables=tables))
-    diagram = replace(checked.diagram, inputs=inputs, outputs=outputs, queries=tuple(queries))
+    # Connection points are of the whole: here their streams are outputs like others.
+    diagram = replace(checked.diagram, inputs=inputs, outputs=outputs, queries=tuple(queries), views=())
     return check(diagram, called_functions(box.typed for box in boxes), known)
 
 

@@ -13,13 +13,16 @@ from auroral.edge.sinks import OutputError, is_text
 @dataclass(frozen=True, slots=True)
 class Commit:
     """`length` is the bytes of a file or the parts of a folder that belong to the output, up to stime
-    `frontier`."""
+    `frontier`. Of a folder whose old rows are let go, the first `gone` parts are not there any more: `let_go` rows, all below stime `base`."""
 
     schema: str
     owner: str
     frontier: int | None = None
     length: int = 0
     rows: int = 0
+    gone: int = 0
+    let_go: int = 0
+    base: int | None = None
 
     def is_in(self, path: Path) -> bool:
         """Whether this very commit is what `path` holds."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -63,10 +63,10 @@ def write_part(path: Path, rows: pa.Table) -> None:
     sync_folder(path.parent)
 
 
-def lacking(parts: Iterable[Part], length: int) -> list[int]:
+def lacking(parts: Iterable[Part], commit: Commit) -> list[int]:
     """Numbers of parts that should be there, and are not."""
     there = {number for part in parts for number in range(part.first, part.last + 1)}
-    return sorted(set(range(length)) - there)
+    return sorted(set(range(commit.gone, commit.length)) - there)
 
 
 class ParquetSink(Sink):
@@ -107,10 +107,11 @@ class ParquetSink(Sink):
             commit.save(self._commit_path)
             sync_folder(self.path.parent)
         parts, covered = stored_parts(self.path)
-        for part in [*covered, *(part for part in parts if part.first >= commit.length)]:
+        outside = (part for part in parts if part.first >= commit.length or part.last < commit.gone)
+        for part in [*covered, *outside]:
             (self.path / part.name).unlink()
         sync_folder(self.path)
-        missing = lacking(parts, commit.length)
+        missing = lacking(parts, commit)
         if missing:
             raise OutputError(
                 f"{self.path} lacks part {missing[0]} of {commit.length}: it was changed by somebody else\n"
@@ -134,6 +135,25 @@ class ParquetSink(Sink):
             self._undo(before, commit, (temporary, part))
             raise storage_error(error, f"{rows.num_rows} rows", part) from error
         self._commit = commit
+
+    @property
+    def commit(self) -> Commit:
+        return self._commit
+
+    def let_go(self, parts: Sequence[Part], rows: int) -> None:
+        """Without the first parts that there are, which have so many rows. What counts is said before they are removed: a crash in between leaves
+        files that nobody reads, and opening the output removes them."""
+        self._must_be_usable()
+        last, before = parts[-1], self._commit
+        commit = replace(before, gone=last.last + 1, let_go=before.let_go + rows, base=last.high)
+        try:
+            commit.save(self._commit_path)
+        except OSError as error:
+            self._undo(before, commit, ())
+            raise storage_error(error, "what is let go", self._commit_path) from error
+        self._commit = commit
+        for part in parts:
+            (self.path / part.name).unlink(missing_ok=True)
 
     def _undo(self, before: Commit, commit: Commit, files: tuple[Path, ...]) -> None:
         """Without what was written, unless its commit is there already, only not surely durable: then it must stay.

@@ -34,7 +34,7 @@ def sql_expressions(checked: Checked) -> list[tuple[CheckedBox, SqlExpression]]:
 def judge(spark: SparkSession, checked: Checked) -> None:
     """Raise one DiagramError with all that Spark has against the diagram's SQL expressions."""
     problems = []
-    with _quiet():
+    with quiet():
         for box, expression in sql_expressions(checked):
             schemas = [checked.streams[stream].schema for stream in box.box.inputs]
             problem = _problem(spark, box, expression, schemas)
@@ -54,7 +54,7 @@ def _problem(spark: SparkSession, box: CheckedBox, given: SqlExpression, schemas
         assert frame.schema
     except AnalysisException as error:
         return Problem(
-            f"{what}: {_first_sentence(str(error))}",
+            f"{what}: {first_sentence(str(error))}",
             box.box.place,
             allowed="an expression of Spark SQL over fields of the row, of a type that can be cast to the declared one",
             next_step="see Spark's SQL functions; those of auroral.function are for Auroral's own language only",
@@ -82,7 +82,7 @@ def _statement(given: SqlExpression, schemas: Sequence[Schema]) -> str:
     return f"SELECT {to_sql(given, column)} AS x FROM {' CROSS JOIN '.join(relations)}"
 
 
-def _first_sentence(message: str) -> str:
+def first_sentence(message: str) -> str:
     """What Spark says, without the name of the error class, its code, and the plan or statement that follows."""
     said = message.strip().split(" SQLSTATE")[0].splitlines()[0]
     return said.partition("] ")[2] if said.startswith("[") else said
@@ -95,7 +95,12 @@ def _is_repeatable(frame: DataFrame) -> bool:
     # With functions such as to_timestamp as what they stand for.
     jvm: Any = frame.sparkSession._jvm
     written_out = jvm.org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions.apply(plan).expressions()
-    return not any(_reads_the_clock(part) for part in _parts(written_out))
+    return not reads_the_clock(written_out)
+
+
+def reads_the_clock(expressions: Any) -> bool:
+    """Of Spark's expressions, with functions such as to_timestamp as what they stand for."""
+    return any(_is_part_of_a_time(part) for part in _parts(expressions))
 
 
 def _parts(expressions: Any) -> Iterator[Any]:
@@ -105,7 +110,7 @@ def _parts(expressions: Any) -> Iterator[Any]:
         yield from _parts(expressions.apply(i).children())
 
 
-def _reads_the_clock(expression: Any) -> bool:
+def _is_part_of_a_time(expression: Any) -> bool:
     """Whether a text is cast to a time of which it says only a part: 'today', '12:30'."""
     if expression.nodeName() != "Cast" or expression.dataType().typeName() not in TIME_WORDS:
         return False
@@ -124,7 +129,7 @@ def _is_of_others(record: logging.LogRecord) -> bool:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """pyspark logs each refused statement with a stack trace; what is wrong is said by our own error.
 
     In this thread only: what others do at the same time is logged as ever.

@@ -12,7 +12,7 @@ from auroral.model.boxes.base import BoxSpec
 from auroral.model.boxes.stateless import Filter, Map
 from auroral.model.checking import Checked
 from auroral.model.checking import check as check_diagram
-from auroral.model.diagram import Box, Diagram, Input, Late, Output, Query, Stamp
+from auroral.model.diagram import Box, ConnectionPointView, Diagram, Input, Late, Output, Query, Stamp
 from auroral.model.duration import UNITS, Duration
 from auroral.model.errors import Place
 from auroral.model.expression import Functions
@@ -46,6 +46,7 @@ class DiagramBuilder:
         self.participant = participant
         self._inputs: list[Input] = []
         self._outputs: list[Output] = []
+        self._views: list[ConnectionPointView] = []
         self._queries: dict[str, list[Box]] = {}
         self._query = name
         self._tables: dict[str, list[Table]] = {}
@@ -136,6 +137,7 @@ class DiagramBuilder:
             tuple(self._inputs),
             tuple(self._outputs),
             tuple(Query(name, tuple(self._queries.get(name, ())), tuple(self._tables.get(name, ()))) for name in names),
+            tuple(self._views),
             bucket=self.bucket,
             participant=self.participant,
         )
@@ -215,6 +217,9 @@ class DiagramBuilder:
 
     def add_output(self, output: Output) -> None:
         self._outputs.append(output)
+
+    def add_view(self, view: ConnectionPointView) -> None:
+        self._views.append(view)
 
 
 def as_diagram(given_diagram: Diagram | DiagramBuilder) -> Diagram:

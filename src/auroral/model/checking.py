@@ -12,6 +12,7 @@ from auroral.model.declared import against_declared
 from auroral.model.diagram import Box, Diagram, Input, Output
 from auroral.model.errors import DiagramError, Place, Problem, unknown_name
 from auroral.model.expression import Functions, default_functions, impure_functions
+from auroral.model.history import with_kept_streams
 from auroral.model.kept import unknown_kept_fields
 from auroral.model.lost_time import lost_time
 from auroral.model.naming import name_problems, placed, produced
@@ -85,7 +86,8 @@ def check(
 
     `known` are the types of inputs that are streams of another diagram, of which more is known than their schema.
     """
-    return _Checking(diagram, functions if functions is not None else default_functions(), known or {}).run()
+    functions = functions if functions is not None else default_functions()
+    return _Checking(with_kept_streams(diagram), functions, known or {}).run()
 
 
 class _Checking:

@@ -83,6 +83,8 @@ class Output:
     place: Place = field(default=Place(), compare=False)
     at_least: int | None = None
     of: tuple[str, ...] = ()
+    kept: bool = False
+    """It is there for a connection point alone: what the point no longer keeps is let go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,8 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionPointView:
-    """History kept on a stream; loaded, and in force in a later release."""
+    """History that is kept of a stream: the last `size` rows, or those from `start` to `end` around the newest value of the field `order`, or
+    by numbers of rows where there is none. `radius` is how far around these a reader may look: so much more is kept."""
 
     name: str
     stream: str

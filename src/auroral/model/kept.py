@@ -1,24 +1,48 @@
-"""Fields that options name which are kept and not yet in force: keys of update queues, orders of connection point views."""
+"""What options name that a diagram runs without: keys of update queues, which are not yet in force, and connection points."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from auroral.model.diagram import Box, Diagram
+from auroral.model.diagram import Box, ConnectionPointView, Diagram
 from auroral.model.errors import Place, Problem, unknown_name
-from auroral.model.naming import placed
+from auroral.model.history import why_not_ordered
+from auroral.model.naming import placed, produced
+from auroral.model.schema import Schema
 from auroral.model.stream import StreamType
+from auroral.model.types import Kind
 
 
 def unknown_kept_fields(diagram: Diagram, streams: Mapping[str, StreamType]) -> Iterator[Problem]:
-    """Warnings: nothing reads these fields yet, so a diagram runs without them."""
+    """Warnings: nothing reads the keys yet, and of a view that is wrong all is kept, so that a diagram runs all the same."""
     for box in diagram.boxes:
         yield from _keys(box, streams)
+    made = sorted(stream for stream, _ in produced(diagram))
+    seen = set[str]()
     for view in diagram.views:
-        if view.order is not None:
-            place = placed(view.place, f"view {view.name!r}")
-            yield from _unknown("order field", view.order, streams.get(view.stream), place)
+        place = placed(view.place, f"view {view.name!r}")
+        if view.name in seen:
+            what = f"view {view.name!r} is there twice: the first one is kept"
+            yield Problem(what, place, "names of their own", "give it another name")
+        seen.add(view.name)
+        if view.stream not in made:
+            problem = unknown_name("stream", view.stream, made, place)
+            yield replace(problem, what=f"view {view.name!r} keeps nothing: {problem.what}")
+        elif view.stream in streams:
+            yield from _of_view(view, streams[view.stream].schema, place)
+
+
+def _of_view(view: ConnectionPointView, schema: Schema, place: Place) -> Iterator[Problem]:
+    if (why := why_not_ordered(view, schema)) is not None:
+        fields = [f.name for f in schema.fields if f.type.is_integer or f.type.kind is Kind.TIMESTAMP]
+        what = f"view {view.name!r} cannot go by its order field: {why}; rows are kept in the order of the stream"
+        if view.size is None and view.start is not None:
+            what += ", and none is let go"
+        yield Problem(what, place, ", ".join([*fields, "stime"]), "name one of these, or leave <order> out")
+    if view.start is not None and view.end is not None and view.start > view.end:
+        what = f"view {view.name!r} has a range that ends before it begins: {view.start} to {view.end}"
+        yield Problem(what, place, "start at or below end", "what is kept begins at start, as if the end were not said")
 
 
 def _keys(box: Box, streams: Mapping[str, StreamType]) -> Iterator[Problem]:

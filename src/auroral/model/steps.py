@@ -17,6 +17,7 @@ from auroral.model.diagram import Output
 from auroral.model.duration import Duration
 from auroral.model.errors import Place
 from auroral.model.join_arguments import Looking, buffers, seconds
+from auroral.model.keep_arguments import view_of
 from auroral.model.on_error import OnError
 from auroral.model.schema import SchemaLike
 from auroral.model.spark_function import SparkFunction, from_spark
@@ -227,6 +228,26 @@ class Stream(TableSteps):
         sites = () if of is None else given.fields("of", of, place, "inputs")
         self.builder.add_output(Output(stream, bound, declared, place, least, sites))
         return result
+
+    @given.whole_call
+    def keep(
+        self,
+        name: str,
+        *,
+        rows: int | None = None,
+        last: Duration | int | None = None,
+        by: str | None = None,
+        radius: Duration | int | None = None,
+    ) -> Stream:
+        """Keeps the history of the stream, as the connection point `name`: its last `rows`, or those of the `last` length of time; all of it,
+        where neither is said.
+
+        `by` is the field that the time is in, in place of the stime; of one that counts something, `last` is a number. `radius` is how far
+        around what is kept a reader may look, and keeps so much more.
+        """
+        place = given.user_place(f"connection point {given.name_of('connection point', name)!r}")
+        self.builder.add_view(view_of(name, self.name, rows, last, by, radius, place))
+        return self
 
     def _step(self, name: str, spec: BoxSpec, place: Place, others: Iterable[Stream] = ()) -> Stream:
         return self.builder.add(name, spec, (self, *others), (name,), place)[0]

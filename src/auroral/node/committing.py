@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -16,8 +17,13 @@ from auroral.edge.stamping import STIME
 from auroral.model.schema import Schema
 from auroral.node.account import Account
 from auroral.node.evaluator import Evaluated
+from auroral.node.history import Histories
+from auroral.node.merging import merge
 from auroral.node.outputlog import OutputLog
 from auroral.node.runfolder import RunFolder
+
+PUBLISH_EVERY = 2.0
+"""Seconds between what connection points show and what they show next, at least."""
 
 
 def check_new(paths: Iterable[str]) -> None:
@@ -65,6 +71,8 @@ class Outputs:
                 opened.push(partial(_discard_on_failure, sink))
                 self._sinks[stream] = sink
                 self._catch_up(sink, self.logs[stream])
+            self.histories = Histories(folder, self.logs, wanted)
+            self._published, self._closed = time.monotonic(), False
             self._opened = opened.pop_all()
 
     @property
@@ -86,7 +94,15 @@ class Outputs:
                 self._sinks[stream].append(lo, hi, rows)
         self.account = self.account.evaluated(hi, result.rows_in, result.counts)
         self.account.save(self.folder.account)
+        if time.monotonic() - self._published >= PUBLISH_EVERY:
+            self._publish()
         return written
+
+    def _publish(self) -> None:
+        for stream in self.histories.streams:
+            merge(self.logs[stream])
+        self.histories.publish()
+        self._published = time.monotonic()
 
     def note_end(self, end: int | None) -> None:
         """All input has ended, at this boundary. Durable before anything behind it is given out."""
@@ -105,7 +121,10 @@ class Outputs:
             sink.discard_empty()
 
     def close(self) -> None:
-        self._opened.close()
+        with self._opened:
+            if not self._closed:
+                self._closed = True
+                self._publish()
 
     def _catch_up(self, sink: Sink, log: OutputLog) -> None:
         """A user's file that lags behind, or is new, gets from the run's own copy what it lacks."""

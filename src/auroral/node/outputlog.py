@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Lock
 
@@ -27,6 +27,17 @@ class DamagedOutput(AuroralError):
         super().__init__(
             f"{path}: {what}\n    allowed: the files that the run wrote, unchanged\n"
             "    next: restore it from a copy, or run again in a new run folder"
+        )
+
+
+class LetGo(AuroralError):
+    """Rows are asked for that a connection point kept once, and keeps no more."""
+
+    def __init__(self, folder: Path, base: int | None):
+        self.base = base
+        super().__init__(
+            f"{folder}: rows below stime {base} were let go, as its connection points keep no more\n"
+            "    allowed: rows from there on\n    next: keep more of the stream, or read faster; then begin again with what is there"
         )
 
 
@@ -65,10 +76,18 @@ class OutputLog:
         self.rows = commit.rows
         self._sink = sink
         self._frontier = commit.frontier
+        self._commit = commit
+        """As it was opened."""
         self._length = commit.length
-        self._listing = _listing(folder, commit.length)
+        self.base = commit.base
+        """Rows below it were let go; None where all are there."""
+        self.let_go = commit.let_go
+        """How many."""
+        self._listing = _listing(folder, commit)
         self._changing = Lock()
         """Held by who changes which files there are."""
+        self._writing = Lock()
+        """Held by who changes what counts."""
 
     @staticmethod
     def open(folder: Path, schema: Schema, owner: str) -> OutputLog:
@@ -87,15 +106,16 @@ class OutputLog:
     def append(self, low: int, high: int, rows: pa.Table) -> int:
         """Durable when this returns; gives how many rows were new."""
         assert self._sink is not None, "opened for reading"
-        before = self._frontier
-        written = self._sink.append(low, high, rows)
-        if written:
-            begin = low if before is None else max(before, low)
-            with self._changing:
-                self._listing.append(Part(self._length, self._length, begin, high))
-                self._length += 1
-        self.rows += written
-        self._frontier = self._sink.frontier
+        with self._writing:
+            before = self._frontier
+            written = self._sink.append(low, high, rows)
+            if written:
+                begin = low if before is None else max(before, low)
+                with self._changing:
+                    self._listing.append(Part(self._length, self._length, begin, high))
+                    self._length += 1
+            self.rows += written
+            self._frontier = self._sink.frontier
         return written
 
     def no_rows(self) -> pa.Table:
@@ -114,14 +134,14 @@ class OutputLog:
             high = self._frontier if high is None else min(high, self._frontier)
         gone: str | None = None
         while True:
-            for part in self._listing.behind(low):
+            for part in self._from(low):
                 if high is not None and part.low >= high:
                     return
                 if (rows := self._load_or_none(self.folder / part.name)) is None:
                     if part.name == gone:
                         raise DamagedOutput(self.folder / part.name, "this part is missing")
-                    # It was merged with others meanwhile.
-                    gone = part.name
+                    # It was merged with others meanwhile; or it was let go, which must not go unnoticed.
+                    gone, low = part.name, part.low if low is None else low
                     break
                 if low is not None and part.low < low:
                     rows = rows.filter(pc.greater_equal(rows.column(0), low))
@@ -132,7 +152,14 @@ class OutputLog:
             else:
                 return
             if self._sink is None:
-                self._listing = _listing(self.folder, self._length)
+                self._listing = _listing(self.folder, self._commit)
+
+    def _from(self, low: int | None) -> Iterator[Part]:
+        # In this order: a listing that lacks what was let go comes after the word that it was.
+        listing = self._listing
+        if low is not None and self.base is not None and low < self.base:
+            raise LetGo(self.folder, self.base)
+        return listing.behind(low)
 
     @property
     def parts(self) -> int:
@@ -144,7 +171,7 @@ class OutputLog:
         # Asked once: what is appended meanwhile is left for the next time.
         until = self._frontier if high is None else high
         assert until is not None
-        for part in self._listing.behind(low):
+        for part in self._from(low):
             end = min(part.high, until)
             if part.low >= until:
                 break
@@ -152,6 +179,28 @@ class OutputLog:
             low = end
         if low is None or low < until:
             yield until, output_schema(self.schema).empty_table()
+
+    # Letting go
+
+    def at_once(self) -> tuple[int | None, list[Part]]:
+        """The frontier, and the parts up to it."""
+        with self._writing:
+            return self._frontier, self.listed()
+
+    def forget(self, parts: Sequence[Part], rows: int) -> None:
+        """The first parts that there are, with so many rows. Who reads them meanwhile finds them missing."""
+        assert self._sink is not None, "opened for reading"
+        gone, before = set(parts), self.base
+        with self._writing, self._changing:
+            # Said first: whoever finds a file missing looks here.
+            self.base = parts[-1].high
+            try:
+                self._sink.let_go(parts, rows)
+            except AuroralError:
+                self.base = before
+                raise
+            self.let_go = self._sink.commit.let_go
+            self._listing = Listing(part for part in self._listing.behind(None) if part not in gone)
 
     # Merging
 
@@ -202,14 +251,17 @@ def _commit(folder: Path) -> Commit:
         raise DamagedOutput(path, f"this says how much of the output counts, and cannot be read: {error}") from error
 
 
-def _listing(folder: Path, length: int) -> Listing:
-    """Of so many parts. A folder that is looked at while parts are merged may show neither those nor what they became: then it is looked at again."""
+def _listing(folder: Path, commit: Commit) -> Listing:
+    """Of the parts that count. A folder that is looked at while parts are merged may show neither those nor what they became: then it is looked at again."""
     before: list[Part] | None = None
     while True:
         found, covered = stored_parts(folder)
-        missing = lacking(found, length)
+        missing = lacking(found, commit)
         if not missing:
-            return Listing(part for part in found if part.first < length)
+            return Listing(part for part in found if part.first < commit.length and part.last >= commit.gone)
+        now = _commit(folder)
+        if now.gone > commit.gone:
+            raise LetGo(folder, now.base)
         if before == [*found, *covered]:
-            raise DamagedOutput(folder, f"part {missing[0]} of {length} is missing")
+            raise DamagedOutput(folder, f"part {missing[0]} of {commit.length} is missing")
         before = [*found, *covered]

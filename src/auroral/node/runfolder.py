@@ -8,6 +8,7 @@
 | `diagram.txt` | the diagram as mermaid text, to read |
 | `sources/STREAM/` | the source log: every row, before anything was computed from it |
 | `outputs/STREAM.parquet/` | the run's own copy of each output, which `verify` reads |
+| `history/VIEW/` | what each connection point keeps, for any reader of Parquet |
 | `state/` | snapshots of fold state |
 | `ledger.json` | how far the run has come, and the counts of its boxes |
 | `verified.json`, `verified/` | what `verify` found equal, with the totals and the fold state to go on from |
@@ -118,6 +119,9 @@ class RunFolder:
 
     def output(self, stream: str) -> Path:
         return self.path / "outputs" / (_file_name(stream) + ".parquet")
+
+    def history(self, view: str) -> Path:
+        return self.path / "history" / _file_name(view)
 
     @property
     def deployed(self) -> bool:

@@ -16,6 +16,7 @@ import cloudpickle
 
 from auroral.edge.durable import replace_file, storage_error
 from auroral.model.checking import Checked
+from auroral.model.diagram import ConnectionPointView
 from auroral.model.errors import AuroralError
 from auroral.model.tables import Table
 from auroral.node.functionwords import function_words
@@ -41,7 +42,14 @@ def diagram_words(checked: Checked) -> tuple[str, ...]:
         # Functions are shown with an address that differs from process to process.
         spec = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(box.spec))
         lines.append(f"box {box.name}: {', '.join(box.inputs)} -> {', '.join(box.outputs)}: {spec}")
-    return (*lines, *(f"output {diagram.qualified(o.stream)}" for o in diagram.outputs))
+    lines += [f"output {diagram.qualified(o.stream)}" for o in diagram.outputs]
+    return (*lines, *(_kept(view) for view in diagram.views))
+
+
+def _kept(view: ConnectionPointView) -> str:
+    return (
+        f"connection point {view.name} of {view.stream}: {view.order} {view.size} {view.start} {view.end} {view.radius}"
+    )
 
 
 def _contents(table: Table) -> str:

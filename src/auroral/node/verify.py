@@ -130,6 +130,9 @@ def _output(
     if log is None or log.frontier is None or batch is None:
         return OutputReport(stream, None, 0, 0, 0, 0, ())
     since, rows_before = (earlier.until, earlier.output_rows[stream]) if earlier else (None, 0)
+    if log.base is not None and (since is None or since < log.base):
+        # A connection point keeps no more of it.
+        since, rows_before = log.base, log.let_go
     ours = log.read(since, None)
     what = f"output {stream}: rows in its files, as committed"
     ledger.append(LedgerLine(what, rows_before + ours.num_rows, log.rows))

@@ -72,13 +72,15 @@ def test_every_box_type_has_a_row() -> None:
 
 
 def test_a_box_type_that_comes_to_run_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    view = "`<connection_point_view>` with `name`, `stream`"
+    queue = "`update_queue`, `queue_type`, `key` of `<borealis>`"
     elements = rows_of(coverage.elements())
     assert elements["`<table>` with `name`, `schema`"] == (coverage.RUNS, "")
     assert elements["`stream` of `<table>`"][0] == coverage.LOADS
-    assert elements[view][0] == rows_of(coverage.box_types())["connectionpoint"][0] == coverage.LOADS
-    monkeypatch.delitem(LATER, "connectionpoint")
-    assert rows_of(coverage.box_types())["connectionpoint"] == rows_of(coverage.elements())[view] == (coverage.RUNS, "")
+    assert elements["`<connection_point_view>` with `name`, `stream`"] == (coverage.RUNS, "")
+    assert elements[queue][0] == rows_of(coverage.box_types())["revisionfilter"][0] == coverage.LOADS
+    monkeypatch.delitem(LATER, "revisionfilter")
+    assert rows_of(coverage.box_types())["revisionfilter"] == (coverage.RUNS, "")
+    assert queue not in rows_of(coverage.elements())
 
 
 def test_every_element_and_attribute_is_there_and_no_other() -> None:

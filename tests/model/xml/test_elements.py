@@ -183,7 +183,7 @@ def test_fields_of_views_and_of_update_queues_are_looked_up() -> None:
     wrong = load(union.format(' update_queue="1" key="k,nokey"', 'key="v"'), view.format("nosuch"))
     key, order = check(wrong.diagram).warnings
     assert "unknown key of an update queue 'nokey'" in key.what
-    assert "unknown order field 'nosuch'" in order.what
+    assert "the stream has no field 'nosuch'" in order.what
     assert (key.place.line, order.place.line) == (5, 6)
 
 

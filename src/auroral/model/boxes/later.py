@@ -34,8 +34,8 @@ LATER = {
     "revisionfilter": NotYet(_REVISIONS, _NO_REVISIONS.format("filter")),
     "revisionmap": NotYet(_REVISIONS, _NO_REVISIONS.format("map")),
     "revisionaggregate": NotYet(_REVISIONS, _NO_REVISIONS.format("aggregate")),
-    "connectionpoint": NotYet("connection points come in a later release", "leave it out, and read the stream itself"),
-    "sweeper": NotYet("connection points come in a later release", "leave it out, and read the stream itself"),
+    "connectionpoint": NotYet("Borealis put it there by itself", "name the stream in a connection_point_view"),
+    "sweeper": NotYet("Borealis put it there by itself", "leave it out: auroral query reads what is kept"),
     "scontrol": NotYet("the system inserts control boxes by itself", "leave it out"),
 }
 

@@ -65,9 +65,13 @@ def not_repeatable(name: str) -> Problem:
     )
 
 
+def is_not_repeatable(name: str, without_arguments: bool) -> bool:
+    return name in _NOT_REPEATABLE or (without_arguments and name in _CLOCK_WITHOUT_ARGUMENTS)
+
+
 def refused_function(name: str, without_arguments: bool) -> Problem | None:
     """What is wrong with calling the function, by its lower-case name; None where nothing is known against it."""
-    if name in _NOT_REPEATABLE or (without_arguments and name in _CLOCK_WITHOUT_ARGUMENTS):
+    if is_not_repeatable(name, without_arguments):
         return not_repeatable(f"{name}()")
     if name == "identifier":
         return Problem(

@@ -20,8 +20,6 @@ RUNS, LOADS, REFUSED = "runs", "loads", "refused"
 
 WITH_BOX = {
     **dict.fromkeys(("table", "access", "key", "index"), "insert"),
-    **dict.fromkeys(("connection_point_view", "order", "size", "range", "radius"), "connectionpoint"),
-    "in connection_point_view": "connectionpoint",
     **{
         f"{element} {name}": "revisionfilter"
         for element in ("borealis", "query", "box", "in")
@@ -39,6 +37,7 @@ IDLE: Mapping[str, str] = {
     "publish": _IN_DEPLOYMENTS,
     "subscribe": _IN_DEPLOYMENTS,
     "delete": "warned of in a diagram, as nothing is there yet to delete; update files do it",
+    "in connection_point_view": "the box reads the stream itself: when a diagram begins, nothing was kept before",
     "table stream": "a stream does not fill a table by itself: insert boxes do",
     "table node": "a table is where the boxes are that use it",
 }

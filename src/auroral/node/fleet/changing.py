@@ -97,6 +97,7 @@ def _the_same_outside(deployed: Deployed, wanted: Checked, new: Fragments) -> No
             "outputs",
             *([(o.stream, c.streams[o.stream].schema) for o in c.diagram.outputs] for c in (deployed.checked, wanted)),
         ),
+        ("connection points", before.views, after.views),
         ("queries and nodes", *(sorted((f.name, f.hosts) for f in cut.all) for cut in (deployed.fragments, new))),
     ]
     wrong = [f"{what}: {_short(old)} here, {_short(other)} there" for what, old, other in differs if old != other]

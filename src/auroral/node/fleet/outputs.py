@@ -19,6 +19,7 @@ from auroral.dpc.events import Deliver, Effect, Miss
 from auroral.edge.sinks import output_schema
 from auroral.edge.stamping import STIME
 from auroral.engine.arrowrows import canonical, sequence_hash
+from auroral.node.history import Histories
 from auroral.node.outputlog import OutputLog
 from auroral.wire.outputs import Delivery, Kind
 
@@ -29,7 +30,8 @@ MOST_TENTATIVE = 256 << 20
 class Outputs:
     """`first` is the number of the first bucket. Told of deliveries when they are durable, by one thread; read by others."""
 
-    def __init__(self, logs: Mapping[str, OutputLog], bucket: int, first: int):
+    def __init__(self, logs: Mapping[str, OutputLog], bucket: int, first: int, histories: Histories | None = None):
+        self.histories = histories
         self.logs, self.bucket, self.begin = logs, bucket, first * bucket
         self.changed = threading.Condition()
         self.over = False
@@ -84,6 +86,14 @@ class Outputs:
         for reader in self.readers:
             reader.replaced(stream, lo)
 
+    def views(self) -> dict[str, dict[str, Any]]:
+        """Connection points: of which stream, and from which stime on its rows are kept."""
+        found = {}
+        for name, one in (self.histories.all if self.histories is not None else {}).items():
+            shown = one.manifest
+            found[name] = {"stream": one.kept.stream, "begin": self.begin if shown is None else shown.begin}
+        return found
+
     def status(self) -> list[dict[str, Any]]:
         """Of each reader."""
         with self.changed:
@@ -106,7 +116,8 @@ class Reader:
     ):
         self.outputs, self.name, self.stream, self.takes_tentative = outputs, name, stream, tentative
         self.log = outputs.logs[stream]
-        begin = outputs.begin if since is None else max(since, outputs.begin)
+        kept = max(outputs.begin, self.log.base or outputs.begin)
+        begin = kept if since is None else max(since, outputs.begin)
         self.position = begin // outputs.bucket * outputs.bucket
         """All that is stable below it was taken, or is ready."""
         self.shown = dict(shown)

@@ -23,6 +23,7 @@ from auroral.edge.sinks import output_schema
 from auroral.model.deployment import Endpoint
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.outputs import Outputs, Reader
+from auroral.node.outputlog import LetGo
 from auroral.wire.errors import WireError
 from auroral.wire.exchange import BROKEN
 from auroral.wire.outputs import BEAT, OUTPUTS, TOKEN_HEADER, VERSION, Asked, Kind, Told, nothing, told
@@ -92,9 +93,8 @@ class OutputServer(fl.FlightServerBase):  # type: ignore[misc]
             raise pa.ArrowInvalid(f"there is no action {action.type!r}; allowed: {OUTPUTS}")
         outputs = self._begun()
         said = {stream: {"frontier": frontier} for stream, frontier in outputs.frontiers.items()}
-        yield json.dumps(
-            {"version": VERSION, "bucket": outputs.bucket, "begin": outputs.begin, "outputs": said}
-        ).encode()
+        told = {"version": VERSION, "bucket": outputs.bucket, "begin": outputs.begin, "outputs": said}
+        yield json.dumps(told | {"views": outputs.views()}).encode()
 
     def list_actions(self, context: Any) -> list[tuple[str, str]]:
         return [(OUTPUTS, "which outputs there are, and up to which stime each is stable")]
@@ -125,7 +125,11 @@ def _answers(outputs: Outputs, asked: Asked, context: Any, schema: pa.Schema) ->
         # At once, so that whoever asked knows that it is heard, and from where on.
         yield nothing(schema), Told(Kind.ALIVE, reader.position, reader.position).to_bytes()
         while not context.is_cancelled():
-            delivery = reader.take(BEAT if asked.follow else 0)
+            try:
+                delivery = reader.take(BEAT if asked.follow else 0)
+            except LetGo as error:
+                # Asked again, it would be the same.
+                raise pa.ArrowInvalid(str(error)) from error
             if delivery is not None:
                 yield from told(delivery, reader.dropped)
             elif outputs.over:

@@ -25,6 +25,7 @@ from auroral.node.fleet.outputs import Outputs
 from auroral.node.fleet.process import Process
 from auroral.node.fleet.serving import OutputServer, token_of
 from auroral.node.fleet.sinking import Sinking, end_all
+from auroral.node.history import Histories
 from auroral.node.merging import merge
 from auroral.node.outputlog import DamagedOutput, OutputLog
 from auroral.node.runfolder import RunFolder
@@ -49,6 +50,7 @@ class ClientProcess(Process):
         self.counts = {"stable": 0, "tentative": 0, "corrected": 0, "confirmed": 0}
         self._shown_tentative: dict[tuple[str, int], int] = {}
         self.outputs: Outputs | None = None
+        self.histories: Histories | None = None
         self.sinks: list[Sinking] = []
         # Before it is ready: an address that is taken is told by whoever starts it.
         self.server = OutputServer(endpoint(self.deployed.agreed.serve), token_of(self.deployed.folder))
@@ -58,7 +60,10 @@ class ClientProcess(Process):
         assembly, first = self.deployed.assembly, self.deployed.first
         store = await asyncio.to_thread(ClientStore, self.run_folder, first)
         self.opened.callback(store.close)
-        self.outputs = self.server.outputs = Outputs(store.logs, store.bucket, first)
+        self.histories = Histories(self.run_folder, store.logs, {stream for stream, _ in self.deployed.agreed.outputs})
+        # When nothing comes any more, and before the logs are closed.
+        self.opened.push_async_callback(self._publish)
+        self.outputs = self.server.outputs = Outputs(store.logs, store.bucket, first, self.histories)
         self.host.shown.append(self.outputs.saw)
         self._begin_sinks(self.outputs)
         # Before the sinks end: they write what it has stored by then.
@@ -84,6 +89,20 @@ class ClientProcess(Process):
                     _log.error("%s", error)
                     self.events.note("damaged", stream=stream, detail=str(error)[:500])
                     del logs[stream]
+            await self._publish()
+
+    async def _publish(self) -> None:
+        """What connection points keep. What cannot be written now is written next time."""
+        assert self.histories is not None, "it has begun"
+        publishing = asyncio.ensure_future(asyncio.to_thread(self.histories.publish))
+        try:
+            await asyncio.shield(publishing)
+        except asyncio.CancelledError:
+            await asyncio.wait([publishing])
+            raise
+        except (StorageError, DamagedOutput) as error:
+            _log.error("%s", error)
+            self.events.note("history failing", detail=str(error)[:500])
 
     def _begin_sinks(self, outputs: Outputs) -> None:
         agreed, run = self.deployed.agreed, self.run_folder.settings.run
@@ -97,6 +116,7 @@ class ClientProcess(Process):
         found: dict[str, Any] = {"kind": "client", "counts": self.counts, "streams": {}}
         found["serves"] = self.deployed.agreed.serve
         found["sinks"] = [sink.status() for sink in self.sinks]
+        found["histories"] = [] if self.histories is None else self.histories.status()
         found["readers"] = [] if self.outputs is None else self.outputs.status()
         for stream, metrics in self.metrics.streams.items():
             one = metrics.measured
