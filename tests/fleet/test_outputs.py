@@ -135,7 +135,7 @@ def test_the_page_shows_what_is_tentative_and_then_its_correction(running: Fleet
     with browsing() as browser, served(folder, port=0) as server, opened(browser, server.address) as page:
         until(lambda: frontier(running) > 4)
         page.wait_for_selector(".flow[data-name=sums].stable")
-        page.wait_for_selector(".square.stable")
+        page.wait_for_selector("#strips .square.stable")
         since = running.ask("client", "tail")[-1]["number"]
         running.ask("east", "pause")
         try:
@@ -151,10 +151,10 @@ def test_the_page_shows_what_is_tentative_and_then_its_correction(running: Fleet
         until(lambda: not tentative_now(running))
         began = time.monotonic()
         page.wait_for_selector(".flow[data-name=sums].stable")
-        page.wait_for_selector(".square.tentative", state="detached")
+        page.wait_for_selector("#strips .square.tentative", state="detached")
         assert time.monotonic() - began < 2.0
-        assert page.locator(".square.corrected, .square.confirmed").count() > 0
-        assert page.locator(".square .tick").count() >= 2
+        assert page.locator("#strips .square.corrected, #strips .square.confirmed").count() > 0
+        assert page.locator("#strips .square .tick").count() >= 2
         assert page.inner_text("#ledger") == "none" and "paused" in page.inner_text("#timeline")
         page.click(".box[data-name=both]")
         page.wait_for_selector("#panel pre")

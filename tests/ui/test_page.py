@@ -58,7 +58,7 @@ def squares(page: Page) -> dict[str, int]:
 def test_a_lost_input_is_seen_and_so_is_its_correction(browser: Browser, found: StandIns, address: str) -> None:
     with opened(browser, address) as page:
         page.wait_for_selector(".flow[data-name=alerts].stable")
-        page.wait_for_selector(".square.stable")
+        page.wait_for_selector("#strips .square.stable")
         # Behind the bar of the browser, nobody sees the key.
         assert "key" not in page.url and page.title() == "scans · Auroral"
         assert page.inner_text("#summary") == "its output is stable" and page.inner_text("#ledger") == "none"
@@ -68,7 +68,7 @@ def test_a_lost_input_is_seen_and_so_is_its_correction(browser: Browser, found: 
 
         lima_is_lost(found)
         began = time.monotonic()
-        page.wait_for_selector(".square.tentative", timeout=1000 * WITHIN)
+        page.wait_for_selector("#strips .square.tentative", timeout=1000 * WITHIN)
         page.wait_for_selector(".flow[data-name=alerts].tentative", timeout=1000 * WITHIN)
         assert time.monotonic() - began < WITHIN
         assert squares(page) == {"stable": 58, "tentative": 9}
@@ -89,12 +89,12 @@ def test_a_lost_input_is_seen_and_so_is_its_correction(browser: Browser, found: 
 
         lima_is_back(found)
         began = time.monotonic()
-        page.wait_for_selector(".square.corrected", timeout=1000 * WITHIN)
+        page.wait_for_selector("#strips .square.corrected", timeout=1000 * WITHIN)
         page.wait_for_selector(".flow[data-name=alerts].stable", timeout=1000 * WITHIN)
         assert time.monotonic() - began < WITHIN
         # In place: what was tentative is, and nothing was added for it.
         assert squares(page) == {"stable": 61, "confirmed": 3, "corrected": 6}
-        assert page.locator(".square .tick").count() == 2
+        assert page.locator("#strips .square .tick").count() == 2
         picture(page, "dashboard-corrected", full_page=True)
 
 
@@ -102,7 +102,7 @@ def test_a_lost_input_is_seen_and_so_is_its_correction(browser: Browser, found: 
 def test_dark_and_narrow(browser: Browser, found: StandIns, address: str, name: str, how: dict[str, Any]) -> None:
     lima_is_lost(found)
     with opened(browser, address, **how) as page:
-        page.wait_for_selector(".square.tentative")
+        page.wait_for_selector("#strips .square.tentative")
         wide = how.get("viewport", {"width": 1280})["width"]
         assert page.evaluate("document.documentElement.scrollWidth") <= wide
         background = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -117,7 +117,7 @@ def test_dark_and_narrow(browser: Browser, found: StandIns, address: str, name: 
 
 def test_by_keyboard_alone(browser: Browser, found: StandIns, address: str) -> None:
     with opened(browser, address) as page:
-        page.wait_for_selector(".square.stable")
+        page.wait_for_selector("#strips .square.stable")
         names = []
         for _ in range(16):
             page.keyboard.press("Tab")
@@ -160,7 +160,7 @@ def test_what_rows_and_stories_say_is_text(browser: Browser, found: StandIns, ad
 
 def test_processes_and_the_whole_deployment_end_and_come_back(browser: Browser, found: StandIns, address: str) -> None:
     with opened(browser, address) as page:
-        page.wait_for_selector(".square.stable")
+        page.wait_for_selector("#strips .square.stable")
         assert page.is_hidden("#banner")
         found.down("watcha")
         page.wait_for_selector(".replicas li.failed[data-node=watcha]")
@@ -196,15 +196,15 @@ def test_the_page_goes_on_when_its_server_is_back(browser: Browser, found: Stand
     found.deliver("alerts", 58, "tentative", [alert("10.0.0.1", 1)], latency=0.3)
     with served(found.deployed.folder, port=port):
         page.wait_for_selector("#link.live")
-        page.wait_for_selector(".square.tentative")
+        page.wait_for_selector("#strips .square.tentative")
         context.close()
 
 
 def test_it_is_painted_within_a_second(browser: Browser, found: StandIns, address: str) -> None:
     with opened(browser, address) as page:
-        page.wait_for_selector(".square.stable")
+        page.wait_for_selector("#strips .square.stable")
         page.reload()
-        page.wait_for_selector(".square.stable")
+        page.wait_for_selector("#strips .square.stable")
         painted = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
         assert painted < 1000, f"{painted:.0f} ms"
 
