@@ -155,7 +155,7 @@ def test_the_page_shows_what_is_tentative_and_then_its_correction(running: Fleet
         assert time.monotonic() - began < 2.0
         assert page.locator("#strips .square.corrected, #strips .square.confirmed").count() > 0
         assert page.locator("#strips .square .tick").count() >= 2
-        assert page.inner_text("#ledger") == "none" and "paused" in page.inner_text("#timeline")
+        assert "paused" in page.inner_text("#timeline")
         page.click(".box[data-name=both]")
         page.wait_for_selector("#panel pre")
         page.click(".flow[data-name=sums]")
