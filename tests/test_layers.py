@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "client": {"model", "dpc", "wire", "edge"},
     "node": CORES | {"engine", "wire", "edge"},
     "sim": CORES | {"reference"},
-    "ui": ALL | {"cli", "app", "demo"},
+    "ui": ALL | {"cli", "commands", "app", "demo"},
 }
 # The public API, and the programs on top of it, are no layer: they put the parts together.
 PUTS_TOGETHER = {

@@ -30,7 +30,7 @@ from auroral.commands import (
     simulate,
     verify,
 )
-from auroral.commands.fleet import catalog, change, down, move, pack, status, up
+from auroral.commands.fleet import catalog, change, down, move, pack, status, ui, up
 from auroral.commands.fleet.disturb import cut, heal, kill, pause, resume
 from auroral.commands.fleet.watch import events, tail, why
 from auroral.commands.interrupts import ended_by_sigterm
@@ -47,7 +47,10 @@ from auroral.commands.terminal import (
 )
 from auroral.model.errors import AuroralError, DiagramError
 
-_OF_DEPLOYMENTS = (up, down, status, pack, kill, cut, heal, pause, resume, move, change, why, events, tail, catalog)
+_OF_DEPLOYMENTS = (
+    *(up, down, status, ui, pack, kill, cut, heal, pause, resume),
+    *(move, change, why, events, tail, catalog),
+)
 COMMANDS: tuple[Any, ...] = (
     *(check, explain, export, boxes, run, batch, verify, prune, query),
     *_OF_DEPLOYMENTS,

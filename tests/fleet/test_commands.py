@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 import auroral
-from auroral.commands.fleet.watch import in_times
+from auroral.commands.fleet.watch import _shown, in_times
+from auroral.node.fleet.clock import Clock
 from auroral.node.fleet.deployed import Deployed, DeploymentError
-from auroral.node.fleet.eventlog import events_in
+from auroral.node.fleet.eventlog import EventLog, EventReader, events_in
 from auroral.node.fleet.moving import called
 from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet
@@ -66,3 +67,28 @@ def test_a_number_that_another_process_has_now_is_not_taken_for_ours(deployed: D
         fleet.file("fronta").write_text(f'{{"pid": {other.pid}, "born": "1", "port": 1, "secret": ""}}')
         assert not fleet.lives("fronta")
         other.kill()
+
+
+def test_tail_tells_of_gaps() -> None:
+    said = _shown({"at": 0.0, "bucket": 4, "end": 9, "kind": "missed", "count": 0, "rows": []})
+    assert said.endswith("buckets 4 to 8 are lost, in a gap")
+
+
+def test_what_happened_since_is_read_once_and_no_half_of_a_line(tmp_path: Path) -> None:
+    (tmp_path / "events").mkdir()
+    file = tmp_path / "events" / "na.jsonl"
+    log, reader = EventLog(file, "na", Clock()), EventReader(tmp_path)
+    log.note("one")
+    assert [event["event"] for event in reader.new()] == ["one"] and reader.new() == []
+    log.note("two")
+    log.close()
+    with file.open("ab") as written:
+        written.write(b'{"at": 9e9, "event": "th')
+        written.flush()
+        assert [event["event"] for event in reader.new()] == ["two"]
+        written.write(b'ree"}\nno json\n')
+        written.flush()
+        assert [event["event"] for event in reader.new()] == ["three"]
+    # As after `auroral up` into a folder that was emptied.
+    file.write_bytes(b'{"at": 1, "event": "new"}\n')
+    assert [event["event"] for event in reader.new()] == ["new"] == [event["event"] for event in events_in(tmp_path)]

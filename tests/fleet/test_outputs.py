@@ -25,8 +25,10 @@ from auroral.node.fleet.processes import Fleet
 from auroral.node.history import Manifest
 from auroral.node.outputlog import OutputLog
 from auroral.node.runfolder import RunFolder
+from auroral.ui.serving import served
 from edge.postgresql import Server, why_not
 from fleet.deployments import Feeds, client, frontier, until, watch
+from ui.browsing import browsing, opened
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -125,6 +127,43 @@ def test_who_ignores_what_is_tentative_sees_the_failure_free_stream(running: Fle
             if one.type is TupleType.BOUNDARY and one.position >= all_events.position:
                 break
         assert inserted[: len(seen)] == seen
+
+
+def test_the_page_shows_what_is_tentative_and_then_its_correction(running: Fleet) -> None:
+    """In a real browser, within 2 s."""
+    folder = running.deployed.folder
+    with browsing() as browser, served(folder, port=0) as server, opened(browser, server.address) as page:
+        until(lambda: frontier(running) > 4)
+        page.wait_for_selector(".flow[data-name=sums].stable")
+        page.wait_for_selector("#strips .square.stable")
+        since = running.ask("client", "tail")[-1]["number"]
+        running.ask("east", "pause")
+        try:
+            told = until(lambda: [o for o in running.ask("client", "tail", since=since) if o["kind"] == "tentative"])
+            page.wait_for_selector("[data-output=sums] .square.tentative")
+            page.wait_for_selector(".flow[data-name=sums].tentative")
+            assert time.time() - told[0]["at"] < 2.0
+            page.wait_for_selector(".flow[data-name=east].silent")
+            assert told[0]["coverage"] == {"east": "missing", "west": "complete"}
+            assert told[0]["latency"] > 2 and page.locator(".cover .missing").count() > 0
+        finally:
+            running.ask("east", "resume")
+        until(lambda: not tentative_now(running))
+        began = time.monotonic()
+        page.wait_for_selector(".flow[data-name=sums].stable")
+        page.wait_for_selector("#strips .square.tentative", state="detached")
+        assert time.monotonic() - began < 2.0
+        assert page.locator("#strips .square.corrected, #strips .square.confirmed").count() > 0
+        assert page.locator("#strips .square .tick").count() >= 2
+        assert "paused" in page.inner_text("#timeline")
+        page.click(".box[data-name=both]")
+        page.wait_for_selector("#panel pre")
+        page.click(".flow[data-name=sums]")
+        page.wait_for_selector(".rows td")
+        assert "sums is in STABLE" in page.inner_text("#panel")
+        reads = (running.status()["na"] or {})["outputs"]["sums"]["reads"]
+        assert {stream: list(lanes.values()) for stream, lanes in reads.items()} == {"east": ["both"], "west": ["both"]}
+        assert (running.status()["na"] or {})["outputs"]["sums"]["computed"] > 0
 
 
 def test_the_table_of_now_says_what_is_tentative(running: Fleet, reads: Client) -> None:

@@ -12,10 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from auroral.commands.fleet.ui import must_be_installed, page
 from auroral.commands.interrupts import noted
 from auroral.commands.options import add_json
 from auroral.commands.spark import must_have_java
 from auroral.commands.terminal import FINE, WRONG_INPUT, say, say_json
+from auroral.model.errors import AuroralError
 
 NAME = "demo"
 SUMMARY = "watch a deployment lose an input and a node, keep answering, correct itself, and be proved right"
@@ -51,11 +53,26 @@ def run(args: Namespace) -> int:
         try:
             began = time.monotonic()
             fleet = fleet.up(lambda _: None)
-            if not args.json:
-                say(f"all of them run, after {time.monotonic() - began:.0f} s\n")
-            return _shown(args, fleet, asked.stop)
+            if args.json:
+                return _shown(args, fleet, asked.stop)
+            with _page(fleet) as address:
+                say(f"all of them run, after {time.monotonic() - began:.0f} s")
+                say(f"in the browser: {address}\n" if address else "")
+                return _shown(args, fleet, asked.stop)
         finally:
             fleet.down(lambda _: None)
+
+
+@contextmanager
+def _page(fleet: Any) -> Iterator[str | None]:
+    """That shows it too, where that can be: a demonstration goes on without. It asks nothing of the deployment until somebody opens it."""
+    try:
+        must_be_installed()
+    except AuroralError:
+        yield None
+        return
+    with page(fleet) as address:
+        yield address
 
 
 def _shown(args: Namespace, fleet: Any, stop: Any) -> int:

@@ -102,22 +102,40 @@ def _all_of(name: str, columns: Sequence[Column]) -> str:
     return f"SELECT {', '.join(quoted(c.name) for c in columns)}\nFROM {relation(name)}"
 
 
+def step_texts(checked: Checked, form: str) -> dict[str, str]:
+    """What each input and box becomes, by its name."""
+    program = compile_program(checked, **FORMS[form].compiled)
+    found = {}
+    for step in program.steps:
+        parts, comments = _step(program.checked, step, [])
+        found[step.name] = readable(",\n\n".join([*parts, *comments]) + "\n")
+    return found
+
+
+def _step(checked: Checked, step: Step, comments: list[str]) -> tuple[list[str], list[str]]:
+    """What is added to the statement, and comments for what comes next."""
+    parts: list[str] = []
+    comments = [*comments, _comment(checked, step)]
+    for cte in step.ctes:
+        parts.append("\n".join([*comments, str(cte)]))
+        comments = []
+    if step.both is not None:
+        name, relation = quoted(step.both.output.name), quoted(step.both.relation)
+        comments.append(
+            f"-- {relation} is fetched: {name} are its rows with __l = -1, for steps below; the others are kept"
+        )
+    for cte in step.behind:
+        parts.append("\n".join([*comments, str(cte)]))
+        comments = []
+    return parts, comments
+
+
 def _text(program: Program, form: Form, finals: dict[str, str]) -> str:
     parts: list[str] = []
     comments: list[str] = []
     for step in program.steps:
-        comments.append(_comment(program.checked, step))
-        for cte in step.ctes:
-            parts.append("\n".join([*comments, str(cte)]))
-            comments = []
-        if step.both is not None:
-            name, relation = quoted(step.both.output.name), quoted(step.both.relation)
-            comments.append(
-                f"-- {relation} is fetched: {name} are its rows with __l = -1, for steps below; the others are kept"
-            )
-        for cte in step.behind:
-            parts.append("\n".join([*comments, str(cte)]))
-            comments = []
+        more, comments = _step(program.checked, step, comments)
+        parts += more
     steps = "WITH\n" + ",\n\n".join(parts) if parts else ""
     outputs = [f"-- {'output' if '@' not in name else 'fetched'} {name}\n{final}" for name, final in finals.items()]
     comments.append(form.outputs)

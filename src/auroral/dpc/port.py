@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import Coverage, Level
@@ -368,3 +368,8 @@ class Port:
 
 def _has(offers: Mapping[str, Offer], bucket: int) -> bool:
     return any(offer != UNREACHED and offer.kept_from <= bucket for offer in offers.values())
+
+
+def lanes_of(ports: Iterable[Port]) -> dict[str, dict[str, str]]:
+    """By stream, from whom it is read, and in which lanes."""
+    return {port.stream: {producer: str(lane) for producer, lane in port.lanes.items()} for port in ports}

@@ -80,7 +80,7 @@ def svg(diagram: Diagram) -> str:
         ' orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>',
     ]
     for points in picture.lines:
-        parts.append(f'<path d="{_curve(points)}" marker-end="url(#aur-arrow)"/>')
+        parts.append(f'<path d="{curve(points)}" marker-end="url(#aur-arrow)"/>')
     parts += [_node(drawn) for drawn in picture.nodes]
     return "".join(parts) + "</svg>"
 
@@ -100,7 +100,7 @@ def _node(drawn: Drawn) -> str:
     )
 
 
-def _curve(points: list[tuple[int, int]]) -> str:
+def curve(points: list[tuple[int, int]]) -> str:
     """Through all points, level at each of them."""
     (x, y), *rest = points
     parts = [f"M{x} {y}"]

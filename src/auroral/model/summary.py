@@ -41,7 +41,7 @@ def summary(spec: BoxSpec) -> str:
         case Map(columns=columns, on_error=on_error):
             return ", ".join(name for name, _ in columns) + _failing(on_error)
         case Aggregate(window=window, group_by=group_by):
-            return " ".join([_window(window), *(["by " + ", ".join(group_by)] if group_by else [])])
+            return " ".join([window_words(window), *(["by " + ", ".join(group_by)] if group_by else [])])
         case Join(predicate=predicate, left=left, right=right, kind=kind):
             outer = "" if kind is JoinKind.INNER else f"{kind} "
             sizes = _buffer(left) if left == right else f"{_buffer(left)}, {_buffer(right)}"
@@ -83,7 +83,7 @@ def _failing(on_error: OnError) -> str:
     return "; rejects rows that fail" if on_error is OnError.REJECT else ""
 
 
-def _window(window: Window) -> str:
+def window_words(window: Window) -> str:
     match window:
         case StimeWindow(size, advance, alignment):
             first = " from the first row" if alignment is Alignment.FIRST else ""

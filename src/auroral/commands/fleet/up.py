@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from auroral.commands.diagrams import load_deployment, load_one
 from auroral.commands.fleet.common import add_folder, fleet_of
 from auroral.commands.fleet.standardinput import hand_on, must_be_a_pipe, reading
+from auroral.commands.fleet.ui import must_be_installed, page, tell, wait
 from auroral.commands.options import add_choices, add_json, add_master, chosen, parse_length, parse_output, parse_stime
 from auroral.commands.terminal import FINE, WrongUse, say, say_json
 from auroral.dpc.assembly import CLIENT
@@ -31,7 +33,8 @@ EXAMPLE = """\
   auroral up --diagram netmon.py --replicas 2 --input packets=packets.csv@1x
   auroral up --diagram netmon.py --input packets=http:127.0.0.1:8080
   tcpdump ... | auroral up --diagram netmon.py --input packets=-
-  auroral up --folder runs/live"""
+  auroral up --folder runs/live
+  auroral up --folder runs/live --ui"""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -107,6 +110,11 @@ def configure(parser: ArgumentParser) -> None:
         action="store_true",
         help="without --tls, let nodes listen and outputs be served where other machines reach them: anybody there could speak for a node",
     )
+    parser.add_argument(
+        "--ui",
+        action="store_true",
+        help="then serve a page that shows it (see auroral ui), until Ctrl-C; the deployment goes on",
+    )
     add_folder(parser)
     add_master(parser)
     add_json(parser)
@@ -116,6 +124,8 @@ def run(args: Namespace) -> int:
     given = [stream for stream, how in args.input if how == "-"]
     if given:
         must_be_a_pipe()
+    if args.ui:
+        must_be_installed()
     fleet = _known(args) if args.diagram is None else Fleet(_new(args))
 
     def progress(text: str) -> None:
@@ -131,10 +141,18 @@ def run(args: Namespace) -> int:
         elsewhere = {name: fleet.deployed.where(name) for name in fleet.deployed.elsewhere}
         found = {"folder": str(fleet.deployed.folder), "processes": list(status), "lines": lines}
         found |= {"serves": fleet.deployed.agreed.serve} | ({"elsewhere": elsewhere} if elsewhere else {})
-        say_json(found)
     else:
         _told(fleet, args.folder, sources)
-    return hand_on(fleet, given[0]) if given else FINE
+    with page(fleet) if args.ui else nullcontext() as address:
+        if args.json:
+            say_json(found | ({"page": address} if address else {}))
+        elif address:
+            tell(fleet, address)
+        if given:
+            return hand_on(fleet, given[0])
+        if address:
+            wait()
+    return FINE
 
 
 def _told(fleet: Fleet, folder: str, sources: Mapping[str, Mapping[str, Any]]) -> None:

@@ -17,10 +17,11 @@ from auroral.dpc.assembly import CLIENT
 from auroral.node.fleet.control import NoAnswer
 from auroral.node.fleet.deployed import DeploymentError
 from auroral.node.fleet.eventlog import events_in
+from auroral.node.fleet.processes import Fleet
 
 _EVERY = 0.5
 _MOMENT = re.compile(r"\b(\d{10}\.\d+) s\b")
-_COLOURS = {"stable": "32", "tentative": "33", "corrected": "36", "confirmed": "32"}
+_COLOURS = {"stable": "32", "tentative": "33", "corrected": "36", "confirmed": "32", "missed": "31"}
 
 
 def _configure_why(parser: ArgumentParser) -> None:
@@ -29,23 +30,28 @@ def _configure_why(parser: ArgumentParser) -> None:
 
 
 def _run_why(args: Namespace) -> int:
-    fleet = fleet_of(args)
-    told = False
+    for name, story in stories(fleet_of(args), args.stream).items():
+        say(f"{name}: {story}")
+    return FINE
+
+
+def stories(fleet: Fleet, stream: str) -> dict[str, str]:
+    """Of a stream, as each process tells it that runs and knows of it."""
+    told = {}
     for name in fleet.deployed.here:
         try:
-            story = fleet.ask(name, "why", stream=args.stream)
+            story = fleet.ask(name, "why", stream=stream)
         except NoAnswer:
             continue
         if story is not None:
-            say(f"{name}: {in_times(story)}")
-            told = True
+            told[name] = in_times(story)
     if not told:
         streams = [*fleet.deployed.fragments.sources, *(s for f in fleet.deployed.fragments.all for s in f.streams)]
         raise DeploymentError(
-            f"nobody who runs knows of the stream {args.stream!r}\n    allowed: {', '.join(streams)}\n"
+            f"nobody who runs knows of the stream {stream!r}\n    allowed: {', '.join(streams)}\n"
             "    next: auroral status shows who runs"
         )
-    return FINE
+    return told
 
 
 def in_times(story: str) -> str:
@@ -114,6 +120,8 @@ def _run_tail(args: Namespace) -> int:
 
 def _shown(one: dict[str, Any]) -> str:
     head = f"{_time(one['at'])} bucket {one['bucket']} {one['kind']}: {one['count']} rows"
+    if one["kind"] == "missed":
+        head = f"{_time(one['at'])} buckets {one['bucket']} to {one['end'] - 1} are lost, in a gap"
     if sys.stdout.isatty():
         head = f"\033[{_COLOURS[one['kind']]}m{head}\033[0m"
     rows = [", ".join(f"{k}={v}" for k, v in row.items() if k != "__stime") for row in one["rows"]]

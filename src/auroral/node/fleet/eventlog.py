@@ -32,13 +32,32 @@ class EventLog:
         self._opened.close()
 
 
+class EventReader:
+    """What happened in all processes of a deployment, and, when it is asked again, what did since."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder / "events"
+        self._read: dict[Path, int] = {}
+
+    def new(self) -> list[dict[str, Any]]:
+        """In the order of their times. A line that is just being written is left for the next time."""
+        found = []
+        for file in sorted(self._folder.glob("*.jsonl")):
+            at = self._read.get(file, 0)
+            if file.stat().st_size < at:
+                # Another one under its name.
+                at = 0
+            with file.open("rb") as opened:
+                opened.seek(at)
+                whole, feed, _ = opened.read().rpartition(b"\n")
+            self._read[file] = at + len(whole) + len(feed)
+            for line in whole.split(b"\n"):
+                try:
+                    found.append(json.loads(line))
+                except ValueError:
+                    continue
+        return sorted(found, key=lambda event: event["at"])
+
+
 def events_in(folder: Path) -> list[dict[str, Any]]:
-    """Of all processes, in the order of their times. A line that is just being written is left out."""
-    found = []
-    for file in sorted((folder / "events").glob("*.jsonl")):
-        for line in file.read_text(encoding="utf-8").split("\n"):
-            try:
-                found.append(json.loads(line))
-            except ValueError:
-                continue
-    return sorted(found, key=lambda event: event["at"])
+    return EventReader(folder).new()

@@ -16,6 +16,7 @@ from auroral.dpc.assembly import CLIENT
 from auroral.dpc.client import Client
 from auroral.dpc.events import Deliver, Effect, Event, Miss
 from auroral.dpc.metrics import Metrics
+from auroral.dpc.port import lanes_of
 from auroral.dpc.why import why
 from auroral.edge.durable import StorageError
 from auroral.engine.arrowrows import as_numbers
@@ -48,6 +49,7 @@ class ClientProcess(Process):
         self.host.observed.append(self._observed)
         self._delivered: deque[dict[str, Any]] = deque(maxlen=_SHOWN)
         self._number = 0
+        self._newest: dict[str, int] = {}
         self.counts = {"stable": 0, "tentative": 0, "corrected": 0, "confirmed": 0}
         self._shown_tentative: dict[tuple[str, int], int] = {}
         self.outputs: Outputs | None = None
@@ -143,18 +145,21 @@ class ClientProcess(Process):
         core = self.host.cores.get(CLIENT)
         if isinstance(core, Client):
             for stream, frontier in core.delivered.items():
-                found["streams"].setdefault(stream, {})["frontier"] = frontier
+                reads = {"reads": lanes_of([core.ports[stream]]), "frontier": frontier}
+                found["streams"].setdefault(stream, {}).update(reads)
         return found
 
     def _observed(self, name: str, event: Event, effects: Sequence[Effect]) -> None:
         origin = self.deployed.first * self.deployed.settings.bucket
-        self.metrics.saw(self.clock.now() - origin, event, effects)
+        now = self.clock.now() - origin
         for effect in effects:
+            self.metrics.saw(now, event, (effect,))
             if isinstance(effect, Deliver):
                 self._deliver_one(effect)
             elif isinstance(effect, Miss):
                 for bucket in range(effect.begin, effect.end):
                     self._shown_tentative.pop((effect.stream, bucket), None)
+                self._remember(effect.stream, effect.begin, "missed", count=0, rows=[], end=effect.end)
 
     def _deliver_one(self, effect: Deliver) -> None:
         key = (effect.stream, effect.bucket)
@@ -164,17 +169,26 @@ class ClientProcess(Process):
         elif not effect.stable:
             self._shown_tentative[key] = effect.content.hash
         self.counts[kind] += 1
+        more: dict[str, Any] = {"count": effect.content.count, "rows": _in_words(effect.content.rows)}
+        metrics = self.metrics.streams[effect.stream]
+        if metrics.newest == effect.bucket and effect.bucket > self._newest.get(effect.stream, -1):
+            self._newest[effect.stream] = effect.bucket
+            more["latency"] = metrics.new[-1].latency
+        if not effect.stable:
+            more["coverage"] = self._coverage(effect)
+        self._remember(effect.stream, effect.bucket, kind, **more)
+
+    def _remember(self, stream: str, bucket: int, kind: str, **more: Any) -> None:
         self._number += 1
-        rows = _in_words(effect.content.rows)
-        said = {"at": self.clock.now(), "stream": effect.stream, "bucket": effect.bucket, "kind": kind}
-        self._delivered.append(
-            {
-                "number": self._number,
-                **said,
-                "count": effect.content.count,
-                "rows": rows,
-            }
-        )
+        said = {"number": self._number, "at": self.clock.now(), "stream": stream, "bucket": bucket, "kind": kind}
+        self._delivered.append({**said, **more})
+
+    def _coverage(self, effect: Deliver) -> dict[str, str]:
+        """How much there is of each source."""
+        core = self.host.cores[CLIENT]
+        assert isinstance(core, Client)
+        found = core.ports[effect.stream].coverage(effect.bucket)
+        return {source: found.level(source).name.lower() for source in found.spans}
 
     async def _tail(self, asked: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Deliveries behind the one of this number, as far as they are remembered."""

@@ -8,14 +8,16 @@ import logging
 import secrets
 import shutil
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from auroral.dpc.assembly import node_of
-from auroral.dpc.events import Effect, Event, Learned
+from auroral.dpc.events import Effect, Evaluated, Event, Learned
 from auroral.dpc.layout import Layout
+from auroral.dpc.port import lanes_of
 from auroral.dpc.replica import Replica
 from auroral.dpc.transitions import RECOVERING, Transitions
 from auroral.dpc.versions import Plan
@@ -61,6 +63,8 @@ class NodeProcess(Process):
         """Replicas that are to run here and could not be started, and why."""
         self._following = asyncio.Lock()
         self._transitions = Transitions()
+        self._computed: Counter[tuple[str, str]] = Counter()
+        """Rows that jobs gave in this life, stable or not, by replica and stream."""
         self.host.observed.append(self._observed)
 
     async def _gateway(self) -> Gateway:
@@ -202,6 +206,8 @@ class NodeProcess(Process):
                     "frontier": offer.frontier,
                     "tentative": tentative,
                     "waits_for": waits_for(core, stream),
+                    "reads": lanes_of(core.unions[stream].used.values()),
+                    "computed": self._computed[name, stream],
                 }
             for (box, reason), count in self.evaluations[name].left_out.items():
                 found["left_out"][f"{box}: {reason}"] = count
@@ -213,6 +219,9 @@ class NodeProcess(Process):
             # It has just left.
             return
         assert isinstance(core, Replica)
+        if isinstance(event, Evaluated):
+            for stream, contents in event.contents.items():
+                self._computed[name, stream] += sum(content.count for content in contents)
         for one in self._transitions.of(name, core, event):
             told = {"state": one.after, "was": one.before, "by": one.by}
             self.events.note("state", core=name, stream=one.stream, frontier=core.outlets[one.stream].frontier, **told)

@@ -1,0 +1,95 @@
+"""`auroral ui`: a page in the browser that shows a deployment while it runs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from auroral.commands.fleet.common import add_folder, fleet_of
+from auroral.commands.options import add_json
+from auroral.commands.terminal import FINE, say, say_json
+from auroral.model.deployment import LOCAL_HOST, Endpoint
+from auroral.model.errors import AuroralError
+from auroral.node.fleet.processes import Fleet
+
+NAME = "ui"
+SUMMARY = "serve a page that shows a deployment while it runs: diagram, outputs, timeline and ledger"
+EXAMPLE = """\
+  auroral ui --folder runs/live
+  auroral ui --folder runs/live --port 9000"""
+_NAP = 0.5
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--port", type=_port, metavar="PORT", help="where it is served (8425, or a free one where that is taken)"
+    )
+    parser.add_argument(
+        "--host",
+        default=LOCAL_HOST,
+        metavar="ADDRESS",
+        help=f"the address it is served at ({LOCAL_HOST}: for this machine alone). What passes is not encrypted",
+    )
+    add_folder(parser)
+    add_json(parser)
+
+
+def run(args: Namespace) -> int:
+    must_be_installed()
+    fleet = fleet_of(args)
+    with page(fleet, args.host, args.port) as address:
+        if args.json:
+            say_json({"address": address, "folder": str(fleet.deployed.folder)}, indent=None)
+        else:
+            tell(fleet, address)
+        wait()
+    return FINE
+
+
+def must_be_installed() -> None:
+    try:
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise AuroralError(
+            f"the page needs a package that is not installed: {error.name}\n"
+            "    allowed: the packages of auroral[ui]\n    next: pip install 'auroral[ui]'"
+        ) from error
+
+
+@contextmanager
+def page(fleet: Fleet, host: str = LOCAL_HOST, port: int | None = None) -> Iterator[str]:
+    """Its address, while it is served."""
+    # Here, since not everybody has what it needs.
+    from auroral.ui.serving import served
+
+    with served(fleet.deployed.folder, host, port) as found:
+        yield found.address
+
+
+def tell(fleet: Fleet, address: str) -> None:
+    say(f"the page of {fleet.deployed.folder}: {address}")
+    if not any(fleet.lives(name) for name in fleet.deployed.here):
+        say(f"  nothing of it runs yet: auroral up --folder {fleet.deployed.folder}", sys.stderr)
+    host = address.removeprefix("http://").partition("/")[0].rpartition(":")[0]
+    if not Endpoint(host).loopback:
+        say("  whoever sees this address, or what passes on the way, can see all rows that are shown", sys.stderr)
+    say("Ctrl-C ends the page; the deployment goes on", sys.stderr)
+
+
+def wait() -> None:
+    """Until Ctrl-C."""
+    try:
+        while True:
+            time.sleep(_NAP)
+    except KeyboardInterrupt:
+        return
+
+
+def _port(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 65_535:
+        raise ArgumentTypeError(f"{text!r}; allowed are 1 to 65535")
+    return int(text)

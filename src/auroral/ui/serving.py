@@ -1,0 +1,112 @@
+"""Serves the page from a thread of whatever program wants it to be there."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+from auroral.model.deployment import LOCAL_HOST, Endpoint
+from auroral.model.errors import AuroralError
+from auroral.node.fleet.deployed import agreed_in
+from auroral.node.fleet.serving import token_of
+from auroral.ui.guarding import KEY, key_of
+from auroral.ui.server import make_app
+from auroral.ui.watching import Watched
+
+PORT = 8425
+_STARTED_WITHIN, _ENDED_WITHIN = 20.0, 5.0
+
+
+class CannotServe(AuroralError):
+    """No page can be shown there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    address: str
+    """With its key: for whoever may see the rows."""
+    thread: threading.Thread
+
+
+@contextmanager
+def served(folder: Path, host: str = LOCAL_HOST, port: int | None = None) -> Iterator[Served]:
+    """While this is open. Without a port the usual one, or any that is free where somebody has that."""
+    agreed_in(folder)
+    watched, key = Watched(folder), key_of(token_of(folder))
+    with _listening(host, port) as listening:
+        port = listening.getsockname()[1]
+        at = Endpoint(host, port)
+        anywhere = at.unspecified
+        app = make_app(watched, key, host=host, port=port, anywhere=anywhere)
+        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1, lifespan="on")
+        server = _Server(config)
+        thread = threading.Thread(target=server.run, args=([listening],), name="ui", daemon=True)
+        thread.start()
+        until = time.monotonic() + _STARTED_WITHIN
+        while not server.started:
+            if not thread.is_alive() or time.monotonic() > until:
+                raise CannotServe(f"the page at {at} did not come up\n    next: look at what is said above")
+            time.sleep(0.01)
+        try:
+            called = socket.gethostname() if anywhere else host
+            yield Served(f"http://{LOCAL_HOST if at.loopback else called}:{port}/?{KEY}={key}", thread)
+        finally:
+            if thread.is_alive():
+                app.state.end()
+            server.should_exit = True
+            thread.join(_ENDED_WITHIN)
+
+
+class _Server(uvicorn.Server):
+    """Signals are for the program that it is in."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@contextmanager
+def _listening(host: str, port: int | None) -> Iterator[socket.socket]:
+    try:
+        opened = _bound(host, PORT if port is None else port)
+    except OSError as error:
+        if port is None:
+            opened = _bound_or_said(host, 0)
+        else:
+            raise _cannot(host, port, error) from error
+    with opened:
+        yield opened
+
+
+def _bound_or_said(host: str, port: int) -> socket.socket:
+    try:
+        return _bound(host, port)
+    except OSError as error:
+        raise _cannot(host, port, error) from error
+
+
+def _cannot(host: str, port: int, error: OSError) -> CannotServe:
+    return CannotServe(
+        f"the page cannot be served at {host}:{port}: {error.strerror or error}\n"
+        "    allowed: an address of this machine, and a port that nobody listens on\n    next: choose another --port, or leave it out"
+    )
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
+    opened = socket.socket(family, kind, protocol)
+    try:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(address)
+        opened.listen(64)
+    except OSError:
+        opened.close()
+        raise
+    return opened

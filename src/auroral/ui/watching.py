@@ -1,0 +1,250 @@
+"""Looks at a deployment again and again, while anybody watches, and keeps what the page shows of it.
+
+Blocking: whoever serves the page calls it in a thread.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from auroral.dpc.assembly import CLIENT, node_of
+from auroral.model.errors import AuroralError
+from auroral.node.fleet.control import NoAnswer
+from auroral.node.fleet.deployed import SPARK, Deployed, agreed_in
+from auroral.node.fleet.eventlog import EventReader
+from auroral.node.fleet.processes import Fleet
+from auroral.node.fleet.versions import version_of
+from auroral.node.storeddiagram import load_diagram
+from auroral.ui.conditions import Condition, Flow, Status, input_flow, made_flow, replica, worst
+from auroral.ui.ledger import ledger
+from auroral.ui.picture import Group, picture
+from auroral.ui.strips import Strips
+from auroral.ui.timeline import Timeline
+
+RATE_OVER = 4.0
+"""Seconds."""
+
+
+@dataclass(slots=True)
+class Rates:
+    """Rows a second, from counts that begin again with each life of a process."""
+
+    seen: dict[str, list[tuple[float, int]]] = field(default_factory=dict)
+
+    def rate(self, stream: str, rows: int | None, now: float) -> float | None:
+        if rows is None:
+            self.seen.pop(stream, None)
+            return None
+        counts = self.seen.setdefault(stream, [])
+        if counts and counts[-1][1] > rows:
+            counts.clear()
+        counts.append((now, rows))
+        while len(counts) > 2 and counts[1][0] <= now - RATE_OVER:
+            counts.pop(0)
+        (begin, first), (end, last) = counts[0], counts[-1]
+        return None if end == begin else (last - first) / (end - begin)
+
+
+@dataclass(slots=True)
+class Watched:
+    """One deployment. `live` is what the page shows, but for the squares, of which readers ask for what is new."""
+
+    folder: Path
+    changing: Lock = field(default_factory=Lock)
+    """Held by whoever changes what is shown, or reads it."""
+    strips: Strips = field(default_factory=Strips)
+    picture: dict[str, Any] = field(default_factory=dict)
+    live: dict[str, Any] = field(default_factory=dict)
+    fleet: Fleet | None = None
+    groups: Sequence[Group] = ()
+    _written: object = None
+    _timeline: Timeline = field(default_factory=lambda: Timeline({}))
+    _events: EventReader | None = None
+    _rates: Rates = field(default_factory=Rates)
+    _delivered: tuple[int, int] = (0, 0)
+    """The process that is the client, and the last of its deliveries that was heard of."""
+    _up: dict[str, bool] = field(default_factory=dict)
+    _reads: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    _looking: Lock = field(default_factory=Lock)
+
+    def look(self) -> None:
+        """Once. What is wrong is said on the page, and looked at again the next time."""
+        with self._looking:
+            try:
+                self._look_up()
+            except (AuroralError, OSError) as error:
+                with self.changing:
+                    self.live = {**self.live, "trouble": str(error), "running": False, "now": time.time()}
+                # It may be another one when it is back.
+                self._written = None
+                return
+            assert self.fleet is not None and self._events is not None
+            now, status = time.time(), self.fleet.status()
+            delivered, events = self._deliveries(), self._events.new()
+            with self.changing:
+                self.strips.add(delivered)
+                self._happened(events, status, now)
+                self.live = self._shown(status, now)
+
+    def _look_up(self) -> None:
+        """What is deployed, where that is not known or has changed."""
+        files = [self.folder / name for name in ("deployment.json", "layout.json", "versions.json")]
+        written = tuple((s.st_mtime_ns, s.st_ino) if (s := _stat(file)) else None for file in files)
+        if self.fleet is not None and written == self._written:
+            return
+        agreed_in(self.folder)
+        deployed = Deployed.look(self.folder, load_diagram(self.folder))
+        self.groups = _groups(deployed)
+        diagram = deployed.checked.diagram
+        self.picture = picture(diagram.name, diagram.bucket, self.groups, deployed.fragments.client)
+        about = _about(deployed)
+        if self._events is None or about != self._timeline.about:
+            self._timeline, self._events = Timeline(about), EventReader(self.folder)
+        self.fleet, self._written = Fleet(deployed), written
+
+    def _deliveries(self) -> list[dict[str, Any]]:
+        """Those that the client was given since."""
+        assert self.fleet is not None
+        if CLIENT not in self.fleet.deployed.here:
+            return []
+        try:
+            pid = self.fleet.pid(CLIENT)
+            since = self._delivered[1] if pid == self._delivered[0] else 0
+            new: list[dict[str, Any]] = self.fleet.ask(CLIENT, "tail", since=since)
+        except NoAnswer:
+            return []
+        self._delivered = (pid, new[-1]["number"] if new else since)
+        return new
+
+    def _happened(self, new: list[dict[str, Any]], status: Status, now: float) -> None:
+        told = {event["process"] for event in new if event["event"] in ("started", "killed", "ending")}
+        for name, found in status.items():
+            # Whoever was ended from outside could not say so.
+            up = found is not None
+            if up != self._up.get(name, True) and (name not in told or name not in self._up):
+                new.append({"at": now, "process": name, "event": "seen up" if up else "seen down"})
+            self._up[name] = up
+        for process, stream, producers in _choices(status):
+            before = self._reads.get((process, stream))
+            if producers and producers != before:
+                self._reads[process, stream] = producers
+                if before is not None:
+                    said = {"stream": stream, "producers": " and ".join(producers)}
+                    new.append({"at": now, "process": process, "event": "reads", **said})
+        self._timeline.add(new)
+
+    def _shown(self, status: Status, now: float) -> dict[str, Any]:
+        assert self.fleet is not None
+        deployed = self.fleet.deployed
+        streams = {stream: flow.to_json() for stream, flow in self._flows(status, now).items()}
+        for stream, one in streams.items():
+            one["rate"] = self._rates.rate(stream, one.pop("rows"), now)
+        groups = {}
+        for group in self.groups:
+            replicas = [replica(group.fragment.name, node, status) for node in group.nodes]
+            mine = worst(Condition(streams[stream]["condition"]) for stream in group.fragment.streams)
+            groups[group.fragment.name] = {"condition": mine, "replicas": [one.to_json() for one in replicas]}
+        down = [name for name, found in status.items() if found is None and name not in deployed.in_programs]
+        trouble = {}
+        if CLIENT not in deployed.here:
+            trouble = {"trouble": f"The outputs are at {deployed.where(CLIENT)}: auroral ui shows them there."}
+        return {
+            **trouble,
+            "now": now,
+            "picture": self.picture["id"],
+            "folder": str(self.folder),
+            "running": len(down) < len(status),
+            "down": down,
+            "first": deployed.agreed.first,
+            "recorded": deployed.agreed.origin is not None,
+            "streams": streams,
+            "groups": groups,
+            "outputs": self._outputs(status),
+            "timeline": self._timeline.to_json(),
+            "ledger": ledger(status),
+        }
+
+    def _flows(self, status: Status, now: float) -> dict[str, Flow]:
+        assert self.fleet is not None
+        deployed = self.fleet.deployed
+        settings, first = deployed.settings, deployed.agreed.first
+        found: dict[str, Flow] = {}
+        for stream in deployed.fragments.sources:
+            if stream not in status:
+                found[stream] = Flow(Condition.UNKNOWN, "on another machine")
+                continue
+            said, given = status[stream], deployed.checked.diagram.input(stream)
+            behind = None
+            if first is not None and deployed.agreed.origin is None and said is not None and "closed" in said:
+                behind = now - (first + said["closed"] + 1) * settings.bucket
+            delay = given.stamp.delay / 1e6 if given is not None and given.stamp is not None else 0.0
+            found[stream] = input_flow(said, behind, settings.silence + delay)
+        for group in self.groups:
+            found |= {stream: made_flow(stream, group.nodes, status) for stream in group.fragment.streams}
+        # A stream that only an earlier version read has nobody to tell of it.
+        return {one["name"]: found.get(one["name"], Flow(Condition.UNKNOWN)) for one in self.picture["streams"]}
+
+    def _outputs(self, status: Status) -> dict[str, Any]:
+        assert self.fleet is not None
+        deployed = self.fleet.deployed
+        at_client = (status.get(CLIENT) or {}).get("streams", {})
+        sources = deployed.checked.diagram.computed_from
+        return {
+            stream: {
+                "bound": bound if (bound := deployed.agreed.bounds.get(stream, math.inf)) < math.inf else None,
+                "usual": at_client.get(stream, {}).get("proc", 0.0),
+                "delay_new": at_client.get(stream, {}).get("delay_new", 0.0),
+                "tentative": at_client.get(stream, {}).get("tentative_now", 0),
+                "reads": at_client.get(stream, {}).get("reads", {}).get(stream, {}),
+                "sources": list(sources(stream)),
+            }
+            for stream in deployed.fragments.client
+        }
+
+
+def _groups(deployed: Deployed) -> list[Group]:
+    """As each query is now: the newest of its versions that is decided."""
+    layout, found = deployed.layout, list[Group]()
+    for fragment in deployed.fragments.all:
+        version = len(layout.decision(fragment.name).starts) - 1
+        nodes = tuple(dict.fromkeys(map(node_of, layout.running(fragment.name))))
+        found.append(Group(version_of(deployed, fragment.name, version), nodes))
+    return found
+
+
+def _about(deployed: Deployed) -> dict[str, str]:
+    """What each process is, those first that data reaches first."""
+    found = dict.fromkeys(deployed.fragments.sources, "source") | dict.fromkeys(deployed.nodes, "node")
+    found |= {CLIENT: "client"} | ({SPARK: "spark"} if SPARK in deployed.here else {})
+    return {name: what for name, what in found.items() if name in deployed.here}
+
+
+def _choices(status: Status) -> list[tuple[str, str, list[str]]]:
+    """Whom each process reads a stream from."""
+    found = []
+    for process, said in status.items():
+        mine: dict[str, Mapping[str, str]] = {}
+        for key in ("outputs", "streams"):
+            for one in ((said or {}).get(key) or {}).values():
+                mine |= one.get("reads", {})
+        found += [(process, stream, sorted(map(_spoken, lanes.items()))) for stream, lanes in mine.items()]
+    return found
+
+
+def _spoken(chosen: tuple[str, str]) -> str:
+    """Curr gives what is new, Bck what corrects."""
+    core, lane = chosen
+    return node_of(core) + {"fresh": " (Curr)", "correct": " (Bck)"}.get(lane, "")
+
+
+def _stat(file: Path) -> Any:
+    try:
+        return file.stat()
+    except FileNotFoundError:
+        return None
