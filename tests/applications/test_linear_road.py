@@ -9,16 +9,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
-from examples.linear_road.generator import Traffic, traffic, write
+from examples.linear_road.generator import Traffic, traffic
 
+import auroral
 from applications.roads import FEW, FILE, PUBLISHED, SMALL, counted, small_diagram, told
-from auroral.cli import main
 from auroral.commands.diagrams import load_one
 from auroral.sim import under_failures
+from docs.blocks import ROOT, blocks_of, run_commands
 
-OUTPUTS = ("tolls", "alerts", "balances")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -68,17 +67,17 @@ def test_through_failures_drivers_are_answered_and_in_the_end_all_is_by_the_rule
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("interpreted", "commands_share_spark")
-def test_the_published_figures_on_spark_are_proved_and_by_the_rules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_the_page_runs_is_proved_and_by_the_rules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of docs/examples.md: the generator's cars, by the published figures; a run that `verify` proves."""
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    write(Traffic(), tmp_path)
-    inputs = [f"--input={name}={tmp_path / name}.csv" for name in ("north", "south", "requests")]
-    outputs = [f"--output={name}={tmp_path / name}.parquet" for name in OUTPUTS]
-    assert main(["run", str(FILE), *inputs, *outputs, "--folder", str(tmp_path / "run")]) == 0
-    assert main(["verify", str(tmp_path / "run")]) == 0, capsys.readouterr().out
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (block,) = (block for block in blocks_of(ROOT / "docs" / "examples.md") if block.tested)
+    run_commands(block)
+    streams = auroral.check(load_one(str(FILE), ()).diagram).streams
     for stream, wanted in told(Traffic(), PUBLISHED).items():
-        assert counted(pq.read_table(tmp_path / f"{stream}.parquet").to_pylist()) == wanted
+        fields = f"stime timestamp, {streams[stream].schema}"
+        assert counted(auroral.read_rows(f"{stream}.csv", fields)) == wanted
 
 
 def _timed(row: dict[str, Any]) -> dict[str, Any]:

@@ -12,15 +12,15 @@ import pytest
 
 from auroral.engine.session import start_session
 from engine.evaluators import by_reference
-from engine.one_session import PARTITIONS_CHOSEN, SOURCES, SWAPPED, UNTIL, as_json, outcomes, small_diagram
+from engine.one_session import PARTITIONS_CHOSEN, SOURCES, SWAPPED, UNTIL, WAYS, as_json, outcomes, small_diagram
 from engine.servers import PATIENCE, environment, free_port, server, standalone
 from engine.test_own_session import WATCHED
 
 pytestmark = pytest.mark.spark
 
 
-def outcome_at(address: str, folder: Path) -> dict[str, dict[str, list]]:
-    program = [sys.executable, "-m", "engine.one_session", address, str(folder)]
+def outcome_at(address: str, folder: Path, *ways: str) -> dict[str, dict[str, list]]:
+    program = [sys.executable, "-m", "engine.one_session", address, str(folder), *ways]
     done = subprocess.run(program, capture_output=True, text=True, timeout=PATIENCE * 2, env=environment(), check=False)
     assert done.returncode == 0, f"{address}:\n{done.stdout[-2000:]}\n{done.stderr[-6000:]}"
     return json.loads(done.stdout.splitlines()[-1])
@@ -42,8 +42,8 @@ def expected() -> dict[str, dict[str, list]]:
     return expected
 
 
-def assert_all(found: dict[str, dict[str, list]], expected: dict[str, dict[str, list]]) -> None:
-    assert found.keys() == {"small", "swapped", "large", "batch"}
+def assert_all(found: dict[str, dict[str, list]], expected: dict[str, dict[str, list]], *ways: str) -> None:
+    assert tuple(found) == ways
     for path, outputs in found.items():
         for name, rows in expected["swapped" if path == "swapped" else "plain"].items():
             assert outputs[name] == rows, f"{path}: {name}"
@@ -54,12 +54,14 @@ def test_a_local_session(spark, tmp_path, expected):
     """On the Spark that the other tests have: a session of its own, as a program gets that has a Spark already."""
     beside = start_session(partitions=PARTITIONS_CHOSEN)
     assert beside.sparkContext is spark.sparkContext
-    assert_all(outcomes(beside, tmp_path), expected)
+    assert_all(outcomes(beside, tmp_path), expected, *WAYS)
 
 
 def test_a_standalone_master(tmp_path, expected):
+    """Small jobs, and one that its executors read files for. Two engines at once, and the batch run, are no matter of who computes."""
+    ways = ("small", "large")
     with standalone(tmp_path, workers=1) as master:
-        assert_all(outcome_at(master, tmp_path), expected)
+        assert_all(outcome_at(master, tmp_path, *ways), expected, *ways)
     assert any((tmp_path / "work0").iterdir()), "no executor ran on the worker"
 
 
@@ -79,7 +81,9 @@ def connect(tmp_path_factory) -> Iterator[str]:
 
 
 def test_a_connect_server(connect, tmp_path, expected):
-    assert_all(outcome_at(connect, tmp_path), expected)
+    """The batch run is below, from a session of a user's."""
+    ways = ("small", "swapped", "large")
+    assert_all(outcome_at(connect, tmp_path, *ways), expected, *ways)
 
 
 CONNECTED = """

@@ -6,14 +6,14 @@ import pytest
 
 from auroral.engine.batch import Piece, SourceRows, run_batch
 from auroral.engine.edgelog import STABLE, Segment
-from auroral.engine.evaluate import Engine
+from auroral.engine.evaluate import Engine, Limits
 from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.stateless import Filter
 from auroral.model.diagram import Box
 from auroral.model.errors import DiagramError
 from auroral.model.schema import schema
 from auroral.reference.apply import Stime
-from engine.evaluators import by_batch, by_buckets, shown, source_table
+from engine.evaluators import assert_same, by_batch, by_buckets, by_reference, shown, source_table
 from engine.running import checked_diagram, rows, run_all
 
 pytestmark = pytest.mark.spark
@@ -212,12 +212,26 @@ def seen_with_each(frame):
     return frame.select("stime", sf.count("*").over(Window.partitionBy(sf.lit(1))).alias("n"))
 
 
+FUNCTIONS = {
+    **{n: rows_stamped(stime) for n, (_, stime, _, _) in PLACED.items()},
+    "pairs": lambda given: [(a.stime, b.values) for a in given for b in given if a.stime < b.stime],
+    "shares": lambda given: [(row.stime, (len(given),)) for row in given],
+}
+
+
 @pytest.fixture(scope="module")
 def placed(spark, tmp_path_factory):
-    functions = {n: rows_stamped(stime) for n, (_, stime, _, _) in PLACED.items()}
-    functions["pairs"] = lambda given: [(a.stime, b.values) for a in given for b in given if a.stime < b.stime]
-    functions["shares"] = lambda given: [(row.stime, (len(given),)) for row in given]
-    return run_all(spark, tmp_path_factory.mktemp("placed"), placed_diagram(), {"s": GIVEN}, 50, functions)
+    folder = tmp_path_factory.mktemp("placed")
+    return run_all(spark, folder, placed_diagram(), {"s": GIVEN}, 50, FUNCTIONS, large=False)
+
+
+def test_large_jobs_place_and_reject_them_as_small_ones_do(spark, tmp_path):
+    checked = checked_diagram(
+        {"s": "v int"}, placed_boxes("nulls", "nulls of a horizon, free", "moved back", "moved on")
+    )
+    expected = by_reference(checked, {"s": GIVEN}, 50, FUNCTIONS)
+    assert len(expected.ledger) == 3
+    assert_same(expected, by_buckets(spark, checked, {"s": GIVEN}, [0, 50], tmp_path, limits=Limits(0, 0)))
 
 
 def test_a_timestamp_is_taken_for_what_it_says(placed):
