@@ -157,6 +157,17 @@ class _Job:
                 for name, frame in step.python.frames(self.statement, self.lo, self.hi).items():
                     self._view(name, frame)
             self.ctes += step.ctes
+            for name in step.held:
+                self._hold(name)
+
+    def _hold(self, name: str) -> None:
+        """Compute a relation now; of small jobs it goes through memory, as what is fetched between waves does."""
+        frame = self.statement(f"SELECT * FROM {relation(name)}")
+        self.ctes = [cte for cte in self.ctes if cte.name != name]
+        if self.program.single:
+            self._rows({name: frame.toArrow()})
+        else:
+            self._view(name, frame.localCheckpoint())
 
     def in_waves(self) -> Result:
         """All in one job, or in one for each wave of aggregates over slices and of folds: what these give, the next wave reads."""

@@ -20,6 +20,7 @@ class SUnion:
     parameters: tuple[tuple[str, str], ...] = ()
 
     type: ClassVar[str] = "sunion"
+    takes_revisions: ClassVar[bool] = True
     facts: ClassVar[BoxFacts] = BoxFacts(
         box_class="map",
         ports="N in (optional, one must be there), control + 1 or N out",
@@ -69,6 +70,7 @@ class SOutput:
     parameters: tuple[tuple[str, str], ...] = ()
 
     type: ClassVar[str] = "soutput"
+    takes_revisions: ClassVar[bool] = True
     facts: ClassVar[BoxFacts] = BoxFacts(
         box_class="map",
         ports="1 in, control + 1 out",
