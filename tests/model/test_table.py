@@ -41,7 +41,7 @@ def test_no_box_is_both_and_none_is_forgotten():
     assert len(set(running)) == len(running)
     assert not set(running) & set(LATER)
     wanted = "filter map union aggregate join bsort wsort waitfor resample xsection combine lrwaitfor apply delay random_drop window_drop sunion soutput"
-    wanted += " insert select update delete exists changes lock unlock"
+    wanted += " insert select update delete exists changes lock unlock revisable settled revision update_queue"
     assert running == wanted.split()
 
 

@@ -163,11 +163,14 @@ class _Job:
     def _hold(self, name: str) -> None:
         """Compute a relation now; of small jobs it goes through memory, as what is fetched between waves does."""
         frame = self.statement(f"SELECT * FROM {relation(name)}")
-        self.ctes = [cte for cte in self.ctes if cte.name != name]
-        if self.program.single:
-            self._rows({name: frame.toArrow()})
-        else:
+        place = next(at for at, cte in enumerate(self.ctes) if cte.name == name)
+        del self.ctes[place]
+        if not self.program.single:
             self._view(name, frame.localCheckpoint())
+            return
+        self._rows({name: frame.toArrow()})
+        # Before the steps that read it.
+        self.ctes.insert(place, self.ctes.pop())
 
     def in_waves(self) -> Result:
         """All in one job, or in one for each wave of aggregates over slices and of folds: what these give, the next wave reads."""
