@@ -20,7 +20,7 @@ SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
 help: ## list the targets
 	@echo "Auroral: make TARGET [ARGS=...]"
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name text; do \
-		printf '  %-10s %s\n' "$$name" "$$text"; done
+		printf '  %-11s %s\n' "$$name" "$$text"; done
 
 demo: $(READY) ## watch a deployment lose an input and a node, keep answering, and be proved right
 	@$(BIN)/auroral demo $(ARGS)

@@ -26,6 +26,7 @@ BENCHMARKS: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
         failures.measure,
         "a silent input and a killed replica at real processes: delays, corrections, failover",
     ),
+    "foldfailure": (failures.measure_fold, "a fold after an input was silent for 60 s: how fast it is corrected"),
     "load": (load.measure, "the highest rate that two queries with two replicas each hold (long)"),
     "overhead": (overhead.measure, "a replica that catches up, and a bare engine on the same rows"),
     "stall": (stall.measure, "a silent input, beside Structured Streaming"),

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ROWS, BUCKETS = 5_000_000, 1_000
-STEADY, ENOUGH_SECONDS = 6, 90
-"""Each side is run until so many runs together were not 5 % shorter than those before; after so many seconds no further one is begun."""
+STEADY, ENOUGH_SECONDS = 6, 30
+"""All sides are run in turns, until so many runs of none of them together were 5 % shorter than those before: what the JVM has compiled for
+one helps the others. A side that has taken so many seconds is not run again."""
 MOST_TIMES_OURS = 10
 """Structured Streaming is stopped when it has taken this many times as long as ours."""
 
@@ -51,17 +52,14 @@ def measure() -> dict[str, Any]:
 def _compare(
     spark: SparkSession, diagram: au.DiagramBuilder, keys: int, streaming: Callable[..., DataFrame]
 ) -> dict[str, Any]:
-    checked = check(diagram.build())
-    streams = [given.stream for given in checked.diagram.inputs]
+    streams = [given.stream for given in diagram.build().inputs]
     with tempfile.TemporaryDirectory(dir=hot_folder()) as name:
         folder = Path(name)
         tables = {s: rows(0, BUCKETS * BUCKET, ROWS // len(streams), keys, i) for i, s in enumerate(streams)}
         for stream, given in tables.items():
             (folder / stream).mkdir()
             pq.write_table(given, folder / stream / "rows.parquet", row_group_size=200_000)
-        ours = _shortest(lambda i: _ours(spark, diagram, tables, folder, i))
-        batch = _shortest(lambda i: _batch(spark, checked, streams, folder, i))
-        stream_time, finished = _streaming(spark, streaming, streams, folder, MOST_TIMES_OURS * ours)
+        ours, batch, stream_time, finished = _in_turns(spark, diagram, streaming, tables, folder)
     return {
         "auroral": round(ROWS / ours),
         "batch": round(ROWS / batch),
@@ -72,50 +70,60 @@ def _compare(
     }
 
 
-def _shortest(run: Callable[[int], float]) -> float:
-    """The shortest run, once they do not get shorter any more."""
-    times: list[float] = []
-    while sum(times) < ENOUGH_SECONDS and (len(times) <= STEADY or min(times[-STEADY:]) < 0.95 * min(times[:-STEADY])):
-        times.append(run(len(times)))
-    return min(times)
+def _in_turns(
+    spark: SparkSession,
+    diagram: au.DiagramBuilder,
+    streaming: Callable[..., DataFrame],
+    tables: dict[str, pa.Table],
+    folder: Path,
+) -> tuple[float, float, float, bool]:
+    """The shortest runs of ours, of the batch and of Structured Streaming, and whether the last always came to its end."""
+    checked, streams = check(diagram.build()), list(tables)
+    ours: list[float] = []
+    batch: list[float] = []
+    streamed: list[float] = []
+    ended = True
+    while not (_steady(ours) and _steady(batch) and _steady(streamed)):
+        if sum(ours) < ENOUGH_SECONDS:
+            ours.append(_ours(spark, diagram, tables, folder))
+        if sum(batch) < ENOUGH_SECONDS:
+            batch.append(_batch(spark, checked, streams, folder))
+        if sum(streamed) < ENOUGH_SECONDS:
+            seconds, finished = _streamed(spark, streaming, streams, folder, MOST_TIMES_OURS * min(ours))
+            streamed.append(seconds)
+            ended = ended and finished
+    return min(ours), min(batch), min(streamed), ended
 
 
-def _ours(
-    spark: SparkSession, diagram: au.DiagramBuilder, tables: dict[str, pa.Table], folder: Path, attempt: int
-) -> float:
+def _steady(times: list[float]) -> bool:
+    """Whether a side does not get faster any more, or has had its time."""
+    if sum(times) >= ENOUGH_SECONDS:
+        return True
+    return len(times) > STEADY and min(times[-STEADY:]) >= 0.95 * min(times[:-STEADY])
+
+
+def _ours(spark: SparkSession, diagram: au.DiagramBuilder, tables: dict[str, pa.Table], folder: Path) -> float:
     with engine(spark, diagram) as running:
         for stream, given in tables.items():
-            offer_file(running, stream, given, folder / f"{stream}-{attempt}.parquet", BUCKETS)
+            # The engine removes it once no later bucket needs it.
+            offer_file(running, stream, given, folder / f"{stream}.parquet", BUCKETS)
         begun = time.perf_counter()
         running.evaluate(0, BUCKETS * BUCKET)
         return time.perf_counter() - begun
 
 
-def _batch(spark: SparkSession, checked: Any, streams: list[str], folder: Path, attempt: int) -> float:
+def _batch(spark: SparkSession, checked: Any, streams: list[str], folder: Path) -> float:
     sources = {s: SourceRows([], [str(folder / s / "rows.parquet")]) for s in streams}
-    begun = time.perf_counter()
-    run_batch(spark, checked, sources, BUCKETS * BUCKET, False, folder / f"batch-{attempt}", many_bins=False)
-    return time.perf_counter() - begun
-
-
-def _streaming(
-    spark: SparkSession, make: Callable[..., DataFrame], streams: list[str], folder: Path, limit: float
-) -> tuple[float, bool]:
-    """The shortest of some runs, and whether it came to its end; one that takes longer than `limit` seconds is stopped."""
-    ended: list[bool] = []
-
-    def run(attempt: int) -> float:
-        seconds, finished = _streamed(spark, make, streams, folder, limit, attempt)
-        ended.append(finished)
-        return seconds
-
-    seconds = _shortest(run)
-    return seconds, all(ended)
+    with tempfile.TemporaryDirectory(dir=folder) as target:
+        begun = time.perf_counter()
+        run_batch(spark, checked, sources, BUCKETS * BUCKET, False, Path(target), many_bins=False)
+        return time.perf_counter() - begun
 
 
 def _streamed(
-    spark: SparkSession, make: Callable[..., DataFrame], streams: list[str], folder: Path, limit: float, attempt: int
+    spark: SparkSession, make: Callable[..., DataFrame], streams: list[str], folder: Path, limit: float
 ) -> tuple[float, bool]:
+    """How long it took, and whether it came to its end; after `limit` seconds it is stopped."""
     session = spark.newSession()
     session.conf.set("spark.sql.shuffle.partitions", "4")
     session.conf.set("spark.sql.adaptive.enabled", "false")
@@ -127,15 +135,15 @@ def _streamed(
     for stream in streams:
         given = session.readStream.schema("__stime BIGINT, __seq BIGINT, " + SCHEMA).parquet(str(folder / stream))
         frames.append(given.withWatermark("ts", "0 seconds"))
-    begun = time.perf_counter()
-    writer = make(*frames).writeStream.outputMode("append").format("parquet").trigger(availableNow=True)
-    query = writer.option("checkpointLocation", str(folder / f"checkpoint-{attempt}")).start(
-        str(folder / f"streamed-{attempt}")
-    )
-    finished = query.awaitTermination(limit)
-    seconds = time.perf_counter() - begun
-    if not finished:
-        query.stop()
+    # What its threads still write when it is stopped is none of our business.
+    with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as target:
+        begun = time.perf_counter()
+        writer = make(*frames).writeStream.outputMode("append").format("parquet").trigger(availableNow=True)
+        query = writer.option("checkpointLocation", f"{target}/checkpoint").start(f"{target}/rows")
+        finished = query.awaitTermination(limit)
+        seconds = time.perf_counter() - begun
+        if not finished:
+            query.stop()
     return seconds, bool(finished)
 
 

@@ -29,15 +29,22 @@ KEYS = 100
 _TICK = 0.05
 
 
-def diagram(bucket: str, bound: str, chain: bool) -> DiagramBuilder:
-    """Three inputs, merged and filtered, and counted by key over windows: in one query, or in two."""
+def diagram(bucket: str, bound: str, chain: bool, rows: int | None = None) -> DiagramBuilder:
+    """Three inputs, merged and filtered, and counted by key over windows: in one query, or in two.
+
+    Windows are of 2 s, or of so many rows of a key: then it is a fold.
+    """
     d = au.diagram("load", bucket=bucket)
     a, b, c = (d.input(site, "k int, v double") for site in SITES)
     with d.query("merge"):
         merged = a.union("all", b, c).filter("some", "v >= 0.0")
     with d.query("count" if chain else "merge"):
         sums = {"n": "count()", "total": "sum(v)"}
-        merged.aggregate("sums", sums, window="2s", advance=bucket, by=["k"]).output(availability=bound)
+        if rows is None:
+            counted = merged.aggregate("sums", sums, window="2s", advance=bucket, by=["k"])
+        else:
+            counted = merged.aggregate_rows("sums", sums, rows=rows, by=["k"])
+        counted.output(availability=bound)
     return d
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
@@ -26,6 +27,8 @@ RATE = 300
 """Rows a second at each site, where the rate does not matter."""
 HIGH_RATE = 1500
 FAILURES = (15.0, 30.0, 60.0)
+FOLD_ROWS = 10
+"""Rows in a window, where it is a fold."""
 REST = 20.0
 """Seconds between failures."""
 
@@ -93,14 +96,26 @@ def _failover() -> dict[str, Any]:
         }
 
 
-def _reconciled() -> list[dict[str, Any]]:
+def measure_fold() -> dict[str, Any]:
+    """The longest of the failures alone, where windows are of a number of rows: a fold, whose state is corrected with its results."""
+    found = _reconciled(FAILURES[-1:], FOLD_ROWS)
+    table = [
+        f"{one['failure']:g} s failure of a fold at {one['rows_a_second']} rows/s: corrected within {one['seconds']:.2f} s, "
+        f"{one['times_real']:.1f} times real time (at least 10), Delay_new {one['delay_new']:.2f} s of X = {one['bound']:g} s"
+        for one in found
+    ]
+    return {"table": table, "reconciliation": found}
+
+
+def _reconciled(failures: Sequence[float] = FAILURES, rows: int | None = None) -> list[dict[str, Any]]:
     with (
-        running(diagram("500ms", "5s", False), False) as fleet,
+        running(diagram("500ms", "5s", False, rows), False) as fleet,
         closing(Senders(fleet, HIGH_RATE)),
         closing(Deliveries(fleet)) as given,
     ):
         usual, found = given.warm(), []
-        for seconds in FAILURES:
+        for n, seconds in enumerate(failures):
+            time.sleep(REST if n else 0)
             began = time.time()
             took = _silent(fleet, given, seconds)
             found.append(
@@ -114,7 +129,6 @@ def _reconciled() -> list[dict[str, Any]]:
                     "bound": fleet.deployed.settings.bound,
                 }
             )
-            time.sleep(REST)
         return found
 
 

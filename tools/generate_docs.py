@@ -57,12 +57,6 @@ def functions() -> str:
     return "\n".join(["| function | gives |", "|---|---|", *rows]) + "\n"
 
 
-def forms() -> str:
-    from auroral.model.boxes.table import forms_table
-
-    return forms_table()
-
-
 def coverage(part: str) -> Callable[[], str]:
     """A table of the page on what of Borealis' files has an effect."""
 
@@ -124,7 +118,6 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "coverage-tables": coverage("table_parameters"),
     "experiments": experiments,
     "faults": faults,
-    "forms": forms,
     "functions": functions,
     "invariants": invariants,
     "one-feed": one_feed,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,15 +20,17 @@ from typing import TYPE_CHECKING
 from auroral.edge.pacing import InputSpecError, absolute
 from auroral.engine.footprint import footprint_of
 from auroral.engine.session import DEFAULT_MASTER, cancel_job_group, set_job_group, start_session
+from auroral.model.boxes.local_clock import local_clocks
 from auroral.model.builder import DiagramBuilder, check
 from auroral.model.checking import Checked
 from auroral.model.diagram import Diagram
 from auroral.node.committing import check_new
 from auroral.node.evaluator import EngineEvaluator, Evaluator
-from auroral.node.feeds import PUSHED, Given, check_input, described, make_feed, refuse_unknown
+from auroral.node.feeds import PUSHED, Feed, Given, check_input, described, make_feed, refuse_unknown
 from auroral.node.fleet.embedded import EmbeddedSource, SourceEnded
 from auroral.node.handle import App, AppError
 from auroral.node.jobwatch import JobWatch
+from auroral.node.localclock import FED, Reached, clock_feed
 from auroral.node.pruning import Pruned, prune_folder
 from auroral.node.report import Report
 from auroral.node.runfolder import RunFolder
@@ -77,7 +79,9 @@ def run(
             if source.stream in inputs:
                 check_input(source, inputs[source.stream])
         check_new(wanted.values())
-    named = {i.stream: described(inputs[i.stream]) if i.stream in inputs else PUSHED for i in checked.diagram.inputs}
+    clocks = [stream for stream in local_clocks(checked.diagram) if stream not in inputs]
+    named = {i.stream: FED if i.stream in clocks else PUSHED for i in checked.diagram.inputs}
+    named |= {stream: described(given) for stream, given in inputs.items()}
     jobs = JobWatch(checked.diagram.bucket)
     with ExitStack() as undo:
         # A run that could not be set up leaves nothing behind that a mended one would stumble over.
@@ -97,8 +101,20 @@ def run(
         undo.callback(runner.close)
         undo.callback(runner.outputs.discard_empty)
         feeds = [make_feed(runner.sources[stream], given, runner.clock) for stream, given in inputs.items()]
+        feeds += [_clock_feed(runner, stream, clocks) for stream in clocks]
         undo.pop_all()
     return App(runner, feeds, temporary=folder is None, jobs=jobs)
+
+
+def _clock_feed(runner: Runner, stream: str, clocks: Sequence[str]) -> Feed:
+    others = [source for name, source in runner.sources.items() if name not in clocks]
+
+    def reached() -> Reached:
+        ended = all(source.state.ended for source in others)
+        known = [source.state.boundary for source in others if source.state.boundary is not None]
+        return Reached(max(known, default=None), ended)
+
+    return clock_feed(runner.sources[stream], reached, runner.clock, runner.limits.bucket)
 
 
 def batch(

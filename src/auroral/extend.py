@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from auroral.model.aggregates import UserAggregate, make_aggregate
-from auroral.model.boxes.user_class import Box, FieldName, FieldNames, Length
+from auroral.model.boxes.user_class import Box, FieldName, FieldNames, Fold, FoldRow, Length
 from auroral.model.duration import Duration, microseconds
 from auroral.model.expression.functions import Function, make_function, signature_parts
 from auroral.model.schema import Schema, SchemaLike
@@ -19,6 +19,8 @@ __all__ = [
     "Box",
     "FieldName",
     "FieldNames",
+    "Fold",
+    "FoldRow",
     "Length",
     "Schema",
     "SchemaLike",

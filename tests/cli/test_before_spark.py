@@ -1,5 +1,6 @@
 """`auroral run` and its kin: what is wrong with the arguments is said before Spark starts."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,18 @@ def test_wrong_input(command: str, arguments: tuple[str, ...], told: str, aurora
     assert ended.code == 1
     assert "Traceback" not in ended.err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["full.csv"]
+
+
+@pytest.mark.parametrize("command", ["run", "batch"])
+def test_standard_input_that_is_closed(
+    command: str, auroral: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a service, or `<&-`, starts a program: Python has none then."""
+    monkeypatch.setattr(sys, "stdin", None)
+    ended = auroral(command, GRID, "--input", "north=-", "--input", SOUTH)
+    assert "standard input is closed" in ended.err
+    assert "next:" in ended.err
+    assert (ended.code, list(tmp_path.iterdir())) == (1, [])
 
 
 def test_run_or_resume(auroral: Call, tmp_path: Path) -> None:

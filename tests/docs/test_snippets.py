@@ -1,131 +1,17 @@
-"""Every snippet in README.md and docs/ does what it says.
-
-The blocks of one page run in order, in one namespace and one temporary folder:
-
-- `python` is executed;
-- `bash` and `console`: lines that begin with `$ auroral` or `$ python` are run and must end with exit code 0; `examples/` is there;
-- of `console parsed` the same lines are parsed only: for what needs other machines, or a second deployment beside the page's own;
-- `xml` is read with the project's reader and must be a valid diagram, deployment or update, `yaml` a valid deployment;
-- `text` and `mermaid` are for reading, and hold no commands of ours.
-
-A block with `file=NAME` after its language is written to that file first, for the blocks below it. Indented blocks are refused: nobody
-would run them.
-"""
+"""Every snippet in README.md and docs/ does what it says; `blocks` says how."""
 
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
 
-from auroral.cli import main, make_parser
 from auroral.model import aggregates
 from auroral.model.expression import functions
-
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-
-LANGUAGES = {"python", "bash", "console", "xml", "yaml", "text", "mermaid"}
-READ_ONLY = {"text", "mermaid"}
-# Set-up commands that a page may show and that a test cannot run.
-NOT_RUN = {"make", "git", "cd", "pip", "export", "scp", "mkdir", "tar"}
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    page: Path
-    line: int
-    info: str
-    text: str
-
-    @property
-    def language(self) -> str:
-        return self.info.split()[0] if self.info.split() else ""
-
-    @property
-    def only_parsed(self) -> bool:
-        return "parsed" in self.info.split()
-
-    @property
-    def file(self) -> str | None:
-        found = re.search(r"\bfile=(\S+)", self.info)
-        return found[1] if found else None
-
-    @property
-    def place(self) -> str:
-        return f"{self.page.name}:{self.line}"
-
-
-def blocks_of(page: Path, text: str | None = None) -> list[Block]:
-    tokens = MarkdownIt().parse(page.read_text(encoding="utf-8") if text is None else text)
-    return [
-        Block(page, token.map[0] + 1, token.info.strip(), token.content)
-        for token in tokens
-        if token.type == "fence" and token.map is not None
-    ]
-
-
-def commands_of(block: Block) -> list[list[str]]:
-    """The commands of a bash or console block: of `auroral` without the program's name, of `python` with it."""
-    commands = []
-    for line in block.text.replace("\\\n", " ").splitlines():
-        prompt = line.startswith("$ ")
-        if not prompt and block.language == "console":
-            continue  # output of the command above
-        for part in line.removeprefix("$ ").split(" && "):
-            words = shlex.split(part, comments=True)
-            if not words:
-                continue
-            if words[0] == "auroral" and prompt:
-                commands.append(words[1:])
-            elif words[0] == "python" and prompt and not block.only_parsed:
-                commands.append(words)
-            elif words[0] not in NOT_RUN:
-                raise AssertionError(f"{block.place}: {line!r} would go untested; write `$ auroral ...`")
-    return commands
-
-
-def run_block(block: Block, namespace: dict[str, object]) -> None:
-    if block.file is not None:
-        Path(block.file).write_text(block.text, encoding="utf-8")
-    match block.language:
-        case "python":
-            # Padded with empty lines, so that a traceback shows the page and its line.
-            source = "\n" * block.line + block.text
-            exec(compile(source, str(block.page), "exec"), namespace)
-        case "bash" | "console":
-            for arguments in commands_of(block):
-                if block.only_parsed:
-                    make_parser().parse_args(arguments)
-                    continue
-                if arguments[0] == "python":
-                    subprocess.run([sys.executable, *arguments[1:]], check=True, timeout=60)
-                    continue
-                assert main(arguments) == 0, f"{block.place}: {shlex.join(['auroral', *arguments])}"
-        case "xml":
-            from auroral.model.checking import check
-            from auroral.model.xml import read_deployment, read_diagram
-            from auroral.model.xml.update import is_update, read_update
-
-            if "<deploy" in block.text:
-                read_deployment(block.text, block.place)
-            elif is_update(block.text.encode(), block.place):
-                read_update(block.text.encode(), block.place)
-            else:
-                check(read_diagram(block.text, block.place).diagram)
-        case "yaml":
-            from auroral.model.yaml import read_deployment as read_yaml_deployment
-
-            read_yaml_deployment(block.text, block.place)
-        case "text" | "mermaid":
-            pass
-        case other:
-            raise AssertionError(f"{block.place}: a fence may not be {other!r}; allowed: {sorted(LANGUAGES)}")
+from docs.blocks import LANGUAGES, PAGES, READ_ONLY, ROOT, Block, blocks_of, commands_of, run_block
 
 
 @pytest.fixture(autouse=True)
@@ -154,6 +40,9 @@ def test_commands_stand_where_they_are_run_or_parsed(page: Path) -> None:
         elif block.only_parsed:
             assert commands_of(block), f"{block.place} has no command to parse"
             run_block(block, {})
+            if block.tested is not None:
+                said = (ROOT / block.tested).read_text(encoding="utf-8")
+                assert page.name in said and "run_commands" in said, f"{block.tested} does not run {block.place}"
 
 
 WITH_SNIPPETS = [

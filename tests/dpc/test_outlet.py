@@ -78,7 +78,8 @@ def test_the_fresh_lane_has_nothing_of_before():
 
 
 def test_who_comes_from_another_replica_gets_what_is_tentative():
-    """D77: or it would wait for what is newer. What is older than the bound is of no use; what it holds is not sent again."""
+    """D77: or it would wait for what is newer. D70: what is older than the bound is of no use, and nothing tentative is kept with what is
+    stable; what it holds is not sent again."""
     found = outlet(10)
     for bucket, at in ((1, 0.0), (2, 2.0), (3, 2.5)):
         list(found.give_tentative(bucket, *rows(20 + bucket), NOTHING, at, held=1.0))
@@ -92,6 +93,7 @@ def test_who_comes_from_another_replica_gets_what_is_tentative():
     assert came("b", 3, Lane.BOTH) == [three], "it has bucket 2 stable"
     assert came("a", 1, Lane.BOTH, number=2) == []
     assert came("c", 1, Lane.CORRECT) == []
+    assert list(found.kept) == [0] and list(found.guesses) == [2, 3]
     list(found.give_stable(rows(11, 12), 3.0))
     assert came("d", 1, Lane.BOTH)[-1] == three
     assert list(found.guesses) == [3]

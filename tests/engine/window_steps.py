@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.errors import Place
@@ -76,11 +77,26 @@ def windows_dropped(draw: Drawing, name: str) -> Sequence[Stream]:
     """Often with the aggregate that it is made for, which leaves the dropped windows out."""
     stream = draw.any()
     size, advance = draw.window(2)
-    window = {"window": f"{size}us", "advance": f"{advance}us", "by": draw.by(stream)}
-    dropped = stream.drop_windows(name, draw.random.choice([0.3, 0.6]), batch=draw.random.choice([1, 3]), **window)
+    window: dict[str, Any] = {"window": f"{size}us", "advance": f"{advance}us", "by": draw.by(stream)}
+    rate, batch = draw.random.choice([0.3, 0.6]), draw.random.choice([1, 3])
+    aggregate: Callable[..., Stream] = Stream.aggregate
+    numbers, start = draw.numbers(stream), draw.free(stream, "from", "from2")
+    # Told by what was drawn already, lest all that is drawn later be another.
+    if rate == 0.6 and batch == 3:
+        rows = size % 4 + 1
+        window, aggregate = (
+            window | {"window": None, "rows": rows, "advance": 1 + advance % rows},
+            Stream.aggregate_rows,
+        )
+    elif batch == 3 and numbers and start is not None:
+        on = numbers[size % len(numbers)]
+        window, aggregate = window | {"on": on, "window": 2.5, "advance": 1.25}, Stream.aggregate_values
+    dropped = stream.drop_windows(name, rate, batch=batch, **window)
     if draw.random.random() < 0.3:
         return (dropped,)
-    return (dropped, dropped.aggregate(name + "a", draw.calls(dropped), **window))
+    given = {key: value for key, value in window.items() if value is not None}
+    named = {"start": start} if aggregate is Stream.aggregate_values else {}
+    return (dropped, aggregate(dropped, name + "a", draw.calls(dropped), **given, **named))
 
 
 def running(draw: Drawing, name: str) -> Sequence[Stream]:

@@ -9,6 +9,7 @@ import pytest
 
 import auroral
 from auroral.cli import main
+from auroral.dpc.fragments import CannotBeCut
 from auroral.dpc.settings import Choices, Policy, WhenFull
 from auroral.model.checking import Checked
 from auroral.node.fleet.deployed import Deployed, DeploymentError
@@ -52,6 +53,33 @@ def test_the_folder_keeps_the_file_as_it_was_given(text: str, kept: str, tmp_pat
     assert looked.agreed == made.agreed
     assert looked.nodes == made.nodes == ("fronta", "frontb", "counta")
     assert made.agreed.endpoints["frontb"] == "127.0.0.1:16901"
+
+
+def clocked() -> Checked:
+    d = auroral.diagram("shop", bucket="1s")
+    with d.query("counted"):
+        sales = d.input("sales", "till string")
+        threes = sales.aggregate_rows("threes", {"n": "count()"}, rows=3, timeout="5s", clock=d.local_clock())
+    with d.query("shown"):
+        threes.filter("some", "n > 0").output()
+    return d.check()
+
+
+def test_a_local_clock_is_that_of_one_node(tmp_path: Path) -> None:
+    """Its rows are the machine's own doing, unless they are given in another way."""
+    for text in (None, XML.replace("clean", "counted").replace('query="count"', 'query="shown"')):
+        with pytest.raises(
+            CannotBeCut, match=r"box 'threes' has timeouts by a local clock, .* on 2 replicas"
+        ) as caught:
+            prepare(tmp_path / "live", clocked(), text)
+        assert "next: --replicas 1" in str(caught.value)
+    made = prepare(tmp_path / "live", clocked(), replicas=1)
+    assert made.agreed.inputs["clock"] == "clock" and made.agreed.inputs["sales"].startswith("tcp:")
+    others = XML.replace("clean", "shown").replace('query="count"', 'query="counted"')
+    made = prepare(tmp_path / "other", clocked(), others, inputs={"clock": "tcp:"})
+    assert made.agreed.inputs["clock"].startswith("tcp:")
+    with pytest.raises(DeploymentError, match="input 'sales' is no clock"):
+        prepare(tmp_path / "third", clocked(), replicas=1, inputs={"sales": "clock"})
 
 
 def test_what_is_done_when_something_fails_is_agreed_on(tmp_path: Path) -> None:

@@ -359,6 +359,18 @@ def test_joins_with_buffers_of_rows(net, flows):
     assert not net.check().blockers
 
 
+def test_windows_of_rows_and_of_values_that_are_dropped(net, flows):
+    flows.drop_windows("a", 0.5, rows=4, advance=2, by=["src"])
+    flows.drop_windows("b", 0.5, on="bytes", window=2.5, batch=3)
+    assert spec(net, "a") == WindowDrop(0.5, 1, 4, 2, None, ("src",), tuples=True)
+    assert spec(net, "b") == WindowDrop(0.5, 3, 2.5, 2.5, "bytes", by_values=True)
+    assert not net.check().blockers
+    for wrong in ({"rows": 4, "window": "1s"}, {"rows": 4, "on": "bytes"}, {}, {"on": "bytes"}):
+        assert "window=, or on= and window=, or rows=" in str(
+            problem(lambda wrong=wrong: flows.drop_windows("c", 0.5, **wrong))
+        )
+
+
 def test_other_steps(net, flows):
     north = net.input("north", FLOWS, stime="ts")
     flows.union("all", north, flows)

@@ -9,13 +9,20 @@ from typing import Any
 import pytest
 
 import auroral as au
-from auroral.model.boxes.aggregate import Aggregate, TypedStimeAggregate, TypedValueWindows, WindowSample
+from auroral.model.boxes.aggregate import (
+    Aggregate,
+    TypedStimeAggregate,
+    TypedTupleWindows,
+    TypedValueWindows,
+    WindowSample,
+)
 from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxClass, BoxSpec
 from auroral.model.boxes.combine import Combine
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join, JoinBuffer, JoinKind, Kept, TypedBufferJoin, TypedJoin
 from auroral.model.boxes.later import Later, TypedLater
+from auroral.model.boxes.local_clock import local_clocks
 from auroral.model.boxes.lrwaitfor import LRWaitFor
 from auroral.model.boxes.resample import Resample
 from auroral.model.boxes.revision import Revision
@@ -527,18 +534,10 @@ def test_wrong_boxes_that_go_by_rows(spec, inputs, what):
 # What passes and does not run yet
 
 
-@pytest.mark.parametrize(
-    ("spec", "reason"),
-    [
-        (Later("sweeper"), "Borealis put it there by itself"),
-        (WindowDrop(0.5, 1, 3, 1, tuples=True), "number of tuples"),
-        (WindowDrop(0.5, 1, 3, 1, field="v"), "does not carry the stime of 's'"),
-    ],
-)
-def test_boxes_of_later_releases_pass_and_block(spec, reason):
-    checked = check(diagram(Box("b", spec, ("s",), ("o0",)), outputs=(Output("o0"),)))
+def test_boxes_of_later_releases_pass_and_block():
+    checked = check(diagram(Box("b", Later("sweeper"), ("s",), ("o0",)), outputs=(Output("o0"),)))
     (blocker,) = checked.blockers
-    assert blocker.what.startswith("box 'b' does not run yet: ") and reason in blocker.what
+    assert blocker.what.startswith("box 'b' does not run yet: ") and "Borealis put it there by itself" in blocker.what
     assert blocker.allowed and blocker.next_step
     with pytest.raises(DiagramError, match="does not run yet"):
         checked.runnable()
@@ -762,6 +761,105 @@ def test_windows_that_cannot_be_those_dropped_are_a_warning(window, step):
     assert "its results will be partial" in warning.what and step in (warning.next_step or "")
     none = Box("drop", WindowDrop(0.0, 1, 10, 5, "sec", ("k",)), ("s",), ("x0",))
     assert check(diagram(none, last, outputs=(Output("out"),), stamp=stamp)).warnings == ()
+
+
+OF_ROWS = WindowDrop(0.5, 2, 10, 5, group_by=("k",), tuples=True)
+OF_VALUES = WindowDrop(0.5, 2, 10, 5, "v", ("k",), by_values=True, seed="other")
+SAME = Box("m", Map((("k", "k"), ("v", "v"))), ("x0",), ("x1",))
+FEWER = Box("f", Filter(("v > 1",)), ("x0",), ("x1",))
+AGAIN = Box("again", replace(OF_ROWS, rate=0.1), ("x0",), ("x1",))
+
+
+@pytest.mark.parametrize(
+    ("drop", "between", "window", "same"),
+    [
+        (OF_ROWS, (), TupleWindow(10, 5), True),
+        (OF_ROWS, (SAME,), TupleWindow(10, 5), True),
+        (OF_ROWS, (FEWER,), TupleWindow(10, 5), False),
+        (OF_ROWS, (AGAIN,), TupleWindow(10, 5), False),
+        (OF_ROWS, (), TupleWindow(10, 10), False),
+        (OF_ROWS, (), TupleWindow(10, 5, timeout=1), False),
+        (OF_ROWS, (), TupleWindow(10, 5, field="v"), False),
+        (OF_VALUES, (), FieldWindow("v", 10, 5, Alignment.INDEPENDENT, by_values=True), True),
+        (OF_VALUES, (FEWER,), FieldWindow("v", 10, 5, Alignment.INDEPENDENT, by_values=True), True),
+        (OF_VALUES, (), FieldWindow("v", 10, 5, Alignment.FIRST, by_values=True), False),
+        (OF_VALUES, (), TupleWindow(10, 5), False),
+        (OF_ROWS, (), StimeWindow(10, 5), False),
+    ],
+)
+def test_windows_that_rows_close_know_what_was_dropped_or_are_a_warning(drop, between, window, same):
+    last = Box("sum", Aggregate(COUNT, window, ("k",)), (f"x{len(between)}",), ("out",))
+    checked = check(diagram(Box("drop", drop, ("s",), ("x0",)), *between, last, outputs=(Output("out"),)))
+    found = checked.boxes[-1].typed
+    assert isinstance(found, TypedStimeAggregate | TypedTupleWindows | TypedValueWindows)
+    assert found.kept_windows == ((WindowSample(drop.seed or "drop", 0.5, 2),) if same else ())
+    partial = [warning for warning in checked.warnings if "its results will be partial" in warning.what]
+    assert len(partial) == (0 if same else 1 + (AGAIN in between))
+
+
+@pytest.mark.parametrize(
+    ("spec", "what"),
+    [
+        (WindowDrop(0.5, 1, 2.5, 1, tuples=True), "windows of size 2.5 that begin every 1"),
+        (WindowDrop(0.5, 1, 10, 20, "v"), "windows of size 10 that begin every 20"),
+        (WindowDrop(0.5, 1, 10, 5, "k"), "field 'k', which orders the rows, is a string"),
+        (WindowDrop(0.5, 1, 10, 5, "w"), "unknown field 'w'"),
+        (WindowDrop(0.5, 1, 10**9, 1, tuples=True), "each row is in 1,000,000,000 of them at once"),
+    ],
+)
+def test_wrong_windows_of_rows_and_values_to_drop(spec, what):
+    (found,) = problems(one(spec))
+    assert what in found.what and found.allowed and found.next_step
+
+
+@pytest.mark.parametrize(
+    ("made", "what"),
+    [
+        (
+            lambda s, c: s.aggregate_rows("b", {"n": "count()"}, rows=3, clock=c),
+            "without a timeout that closes anything",
+        ),
+        (
+            lambda s, c: s.aggregate_rows("b", {"n": "count()"}, rows=3, timeout="5s", clock=s),
+            "the clock has the fields",
+        ),
+        (lambda s, c: s.wsort("b", on=["w"], timeout="5s", clock=c), "unknown field 'w'"),
+    ],
+)
+def test_wrong_timeouts_by_a_local_clock(made, what):
+    d = au.diagram("d")
+    made(d.input("s", "k string, v int"), d.local_clock()).output()
+    with pytest.raises(DiagramError) as caught:
+        d.check()
+    (found,) = caught.value.problems
+    assert what in found.what and found.allowed and found.next_step
+
+
+def test_a_local_clock_is_an_input_that_the_machine_feeds():
+    d = au.diagram("d")
+    s, clock = d.input("s", "k string, v int"), d.local_clock("time")
+    s.aggregate_rows("b", {"n": "count()"}, rows=3, by=["k"], timeout="5s", clock=clock).output()
+    s.wsort("w", on=["v"], timeout="1s", by=["k"], clock=clock).output()
+    s.aggregate_values("x", {"n": "count()"}, on="v", window=2, timeout="1s", clock=clock).output()
+    checked = d.check()
+    assert local_clocks(checked.diagram) == ("time",)
+    assert {box.typed.box_class for box in checked.boxes} == {BoxClass.FOLD}
+    assert not checked.warnings and not checked.blockers
+
+
+def test_a_dropped_window_on_a_field_of_no_time_is_a_warning():
+    """As one that is aggregated: most windows of old files are of time."""
+    said = "box 'b' goes by rows, not by time: it is on 'v', which does not carry the stime of 's'"
+    assert [warning for warning in check(one(WindowDrop(0.5, 1, 10, 5, "v"))).warnings if said in warning.what]
+    by_values = check(one(WindowDrop(0.5, 1, 10, 5, "v", by_values=True))).warnings
+    assert not [warning for warning in by_values if "goes by rows" in warning.what]
+
+
+def test_a_drop_that_goes_by_another_name_is_known_by_it():
+    """Else the aggregate would leave out other windows than those that were dropped."""
+    drop = Box("drop", WindowDrop(0.5, 2, 10, 5, group_by=("k",), seed="before"), ("s",), ("x0",))
+    last = Box("sum", Aggregate(COUNT, StimeWindow(10, 5), ("k",)), ("x0",), ("out",))
+    assert samples(check(diagram(drop, last, outputs=(Output("out"),)))) == (WindowSample("before", 0.5, 2),)
 
 
 def test_groups_that_a_map_changes_are_other_groups():

@@ -6,6 +6,7 @@ import json
 import random
 import sys
 from pathlib import Path
+from typing import Any
 
 import auroral
 from auroral.model.xml import same_diagram
@@ -16,12 +17,16 @@ XML = """<borealis>
     <field name="lat" type="double"/><field name="lon" type="double"/>
   </schema>
   <input stream="visits" schema="Visit"/>
-  <output stream="gaps"/><output stream="far"/><output stream="means"/>
+  <output stream="gaps"/><output stream="far"/><output stream="means"/><output stream="stays"/>
   <query name="Visits">
     <box name="gaps" type="Since_Last">
       <in stream="visits"/><out stream="gaps"/>
       <parameter name="by" value="Place"/>
       <parameter name="within" value="4s"/>
+    </box>
+    <box name="stays" type="sessions">
+      <in stream="visits"/><out stream="stays"/>
+      <parameter name="by" value="Place"/><parameter name="gap" value="1500ms"/>
     </box>
     <box name="distances" type="map">
       <in stream="gaps"/><out stream="distances"/>
@@ -51,13 +56,14 @@ def in_python() -> auroral.DiagramBuilder:
     fields = "sec long, place string(8), lat double, lon double"
     visits = made.input("visits", fields, stime="sec", unit="s")
     gaps = visits.box("gaps", "since_last", by=["place"], within="4s").output()
+    visits.box("stays", "sessions", by=["place"], gap="1500ms").output()
     km = "haversine(lat, lon, 47.0, 8.0)"
     gaps.map("distances", {"sec": "sec", "place": "place", "km": km}).box("far", "top_n", n=2, by="km").output()
     visits.aggregate("means", {"mean": "geo_mean(lat)"}, window="5s").output()
     return made
 
 
-def rows() -> list[dict[str, object]]:
+def rows() -> list[dict[str, Any]]:
     draw = random.Random(7)
     return [
         {"sec": 1000 + n // 3, "place": draw.choice("abc"), "lat": draw.uniform(40, 50), "lon": draw.uniform(0, 10)}
@@ -76,7 +82,7 @@ def main(folder: Path) -> None:
                 app.push("visits", rows()[start : start + 9])
             app.close()
             app.await_termination()
-            tables = {stream: app.table(stream).to_pylist() for stream in ("gaps", "far", "means")}
+            tables = {stream: app.table(stream).to_pylist() for stream in ("gaps", "far", "means", "stays")}
             proof = auroral.verify(app.folder)
         found[name] = {"ok": proof.ok, "tables": tables}
     sys.stdout.write(json.dumps(found, default=str) + "\n")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,20 +30,31 @@ def with_example(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def test_the_program_finds_what_was_installed(with_example: dict[str, str], tmp_path: Path) -> None:
     listed = subprocess.run(
-        [sys.executable, "-m", "auroral", "boxes", "top_n", "since_last", "haversine", "geo_mean"],
+        [sys.executable, "-m", "auroral", "boxes", "top_n", "since_last", "sessions", "haversine", "geo_mean"],
         env=with_example,
         cwd=tmp_path,
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    assert listed.count("auroral-example-boxes 0.1.0") == 4
+    assert listed.count("auroral-example-boxes 0.1.0") == 5
 
 
 def kilometres(lat: float, lon: float) -> float:
     """By the law of cosines, which is another way than the package's."""
     a, b, far = math.radians(lat), math.radians(47.0), math.radians(lon - 8.0)
     return 6371.0 * math.acos(math.sin(a) * math.sin(b) + math.cos(a) * math.cos(b) * math.cos(far))
+
+
+def stays(given: list[dict[str, Any]]) -> list[tuple[str, int, float]]:
+    """Rows of a place, cut where more than one second lies between two."""
+    found = []
+    for place in {r["place"] for r in given}:
+        times = sorted(r["sec"] for r in given if r["place"] == place)
+        cuts = [n for n in range(1, len(times)) if times[n] - times[n - 1] > 1]
+        for begin, end in itertools.pairwise([0, *cuts, len(times)]):
+            found.append((place, end - begin, float(times[end - 1] - times[begin])))
+    return sorted(found)
 
 
 @pytest.mark.spark
@@ -68,6 +81,7 @@ def test_python_and_xml_are_right_and_proved(with_example: dict[str, str], tmp_p
             ranked = sorted((r for r in tables["far"] if r["sec"] == second), key=lambda r: r["rank"])
             assert [r["rank"] for r in ranked] == [1, 2]
             assert [r["km"] for r in ranked] == pytest.approx(far[:2], rel=1e-6)
+        assert sorted((r["place"], r["rows"], r["seconds"]) for r in tables["stays"]) == stays(given)
         assert len(tables["means"]) == 2
         first = [r["lat"] for r in given if 1000 <= r["sec"] < 1005]
         assert tables["means"][0]["mean"] == pytest.approx(math.prod(first) ** (1 / len(first)))

@@ -14,10 +14,12 @@ import auroral
 from auroral.cli import main
 from auroral.extend import Box
 from auroral.model.aggregates import _registered
+from auroral.model.boxes.base import BoxClass
 from auroral.model.boxes.user import UserBox
 from auroral.model.errors import DiagramError
 from auroral.model.expression import functions
 from auroral.model.xml import read_diagram, same_diagram, write_diagram
+from auroral.node.functionwords import function_words
 from packages.offering import install
 
 SCALE = """
@@ -361,6 +363,59 @@ def test_the_list_of_boxes(scaling: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "did you mean 'scale'?" in capsys.readouterr().err
 
 
+COUNTED = """
+from auroral.extend import Fold
+
+@dataclass(frozen=True)
+class Counted(Fold):
+    '''How many rows of a key there were.'''
+
+    by: FieldNames
+    every: int = 1
+
+    def key(self):
+        return self.by
+
+    def schema(self, *streams):
+        return {"n": "long"}
+
+    def row(self, state, row):
+        n = (state or 0) + 1
+        return n, [{"n": n}] if n % self.every == 0 else []
+"""
+
+
+def test_a_box_that_keeps_a_state_is_checked_and_described_as_all_others(
+    site: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install(site, "counted-boxes", COUNTED, boxes={"counted": "Counted"})
+    made, rows = diagram()
+    rows.box("it", "counted", by=["k"], every=2).output()
+    checked = made.check().runnable()
+    (box,) = checked.boxes
+    assert box.typed.box_class is BoxClass.FOLD and str(checked.streams["it"].schema) == "n long"
+    assert same_diagram(read_diagram(made.to_xml()).diagram, made.build())
+    assert main(["boxes", "counted"]) == 0
+    out = capsys.readouterr().out
+    assert "as the box says, per key" in out and "How many rows of a key there were." in out
+    made, rows = diagram()
+    rows.box("it", "counted", by=["kk"]).output()
+    assert "unknown field 'kk'" in problems(made.check)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (("def row(", "def rows("), "Counted has no method 'row'"),
+        (("def key(", "def due(self, state): return 1\n\n    def key("), "has a method 'due' and no method 'timeout'"),
+    ],
+)
+def test_what_is_no_box_with_a_state(site: Path, changed: tuple[str, str], said: str) -> None:
+    install(site, "odd-boxes", COUNTED.replace(*changed), boxes={"counted": "Counted"})
+    _, rows = diagram()
+    assert said in problems(lambda: rows.box("it", "counted", by=["k"]))
+
+
 @dataclass(frozen=True)
 class Own(Box):
     least: int
@@ -374,6 +429,18 @@ class Own(Box):
 
 class NoDataclass(Box):
     pass
+
+
+def test_a_mended_box_that_keeps_a_state_is_seen_to_be(site: Path) -> None:
+    sources = (COUNTED, COUNTED.replace("rows of a key", "rows"), COUNTED.replace("+ 1", "+ 2"))
+    for n, source in enumerate(sources):
+        install(site, f"counted-{n}", source, boxes={f"counted{n}": "Counted"})
+    words = []
+    for n, _ in enumerate(sources):
+        made, rows = diagram()
+        rows.box("it", f"counted{n}", by=["k"]).output()
+        words.append(function_words(made.check()))
+    assert words[0] == words[1] != words[2]
 
 
 def test_a_class_of_the_program_itself() -> None:

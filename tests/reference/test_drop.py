@@ -8,8 +8,7 @@ from auroral.model.boxes.stateless import Filter
 from auroral.model.diagram import Box
 from auroral.model.types import LONG, STRING
 from auroral.model.windows import StimeWindow
-from auroral.reference.drop import window_is_dropped
-from auroral.reference.xxhash import xxhash64
+from auroral.model.xxhash import window_is_dropped, xxhash64
 from reference.running import rows, run, run_box, shown
 
 

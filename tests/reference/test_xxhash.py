@@ -7,7 +7,7 @@ import pytest
 
 from auroral.model import types
 from auroral.model.types import parse_type
-from auroral.reference.xxhash import xxh64, xxhash64
+from auroral.model.xxhash import xxh64, xxhash64
 
 CASES = [
     ("byte", [0, -1, 127, -128, None]),

@@ -1,11 +1,13 @@
 """Faults that are drawn from the syntax of the protocol, and what notices them.
 
-`python tests/sim/ast_mutants.py [--count 40] [--seed 0 ...] [--page docs/mutants.md]` draws some and tries each.
+`python tests/sim/ast_mutants.py [--count 40] [--seed 0 ...] [--page docs/mutants.md] [--tried FILE]` draws some and tries each. What FILE
+has of an earlier run, which may have been stopped, is not tried again.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import resource
 import subprocess
@@ -141,14 +143,19 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, nargs="+", default=[0])
     parser.add_argument("--page", type=Path)
+    parser.add_argument("--tried", type=Path)
     asked = parser.parse_args()
+    known: dict[str, str] = json.loads(asked.tried.read_text()) if asked.tried and asked.tried.exists() else {}
     right = AstMutant("usual.py", "", 0, "", "", (PACKAGE / "dpc" / "usual.py").read_text(encoding="utf-8"))
-    assert not (by := killed_by(right)), f"it fails without any fault: {by}"
+    assert known or not (by := killed_by(right)), f"it fails without any fault: {by}"
     tried: dict[int, dict[AstMutant, str]] = {}
     for seed in asked.seed:
         tried[seed] = {}
         for one in drawn(seed, asked.count):
-            by = tried[seed][one] = killed_by(one)
+            by = tried[seed][one] = known[str(one)] if str(one) in known else killed_by(one)
+            known[str(one)] = by
+            if asked.tried:
+                asked.tried.write_text(json.dumps(known, indent=1))
             print(f"{by or 'SURVIVES'}: line {one.line} of {one}", flush=True)  # noqa: T201
         killed = sum(map(bool, tried[seed].values()))
         print(f"seed {seed}: {killed} of {len(tried[seed])} found", flush=True)  # noqa: T201

@@ -147,6 +147,18 @@ MUTANTS = {
         " or",
         2,
     ),
+    "guessed right though the state differs": Mutant(
+        "guessed.py", "is not None and run.began == state:", "is not None:", 6
+    ),
+    "guessed right by another version": Mutant("guessed.py", " or run.version != following.version", "", 2),
+    "guessed right before it is final": Mutant("guessed.py", " or bucket + len(run.contents) > following.end", "", 2),
+    "what was guessed right is kept twice": Mutant(
+        "results.py",
+        "    yield from _stable(union, comparison, right.contents, now, held)\n",
+        "    yield Keep(union.spec.stream, begin, right.contents, tuple(now - late for late in held))\n"
+        "    yield from _stable(union, comparison, right.contents, now, held)\n",
+        2,
+    ),
     "a subscription begins one too high": Mutant(
         "port.py",
         "position = None if self.resuming else self.frontier",

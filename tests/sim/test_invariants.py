@@ -12,15 +12,16 @@ from auroral.dpc.coverage import AtLeast, Coverage, Level
 from auroral.dpc.events import MoveTo, Report
 from auroral.dpc.settings import Policy
 from auroral.dpc.stagger import Stagger
+from auroral.dpc.values import LOST, Content
 from auroral.dpc.versions import Decision, Plan
 from auroral.sim.faults import Fault
 from auroral.sim.invariants import INVARIANTS, bounds, buffers_are_bounded
-from auroral.sim.invariants.buffers import nothing_is_hoarded
+from auroral.sim.invariants.buffers import nothing_is_hoarded, only_what_has_no_room_is_lost
 from auroral.sim.invariants.going import AsItGoes
 from auroral.sim.invariants.replicas import nobody_falls_behind
 from auroral.sim.invariants.stable import stable_is_right
 from auroral.sim.network import SLOWER
-from auroral.sim.record import EVERY, Correction, Delivery, Moment, Run
+from auroral.sim.record import EVERY, Correction, Delivery, Dropped, Final, Moment, Run
 from auroral.sim.simulate import judged, observed
 from auroral.sim.stage import Stage
 from auroral.sim.standin import content
@@ -97,8 +98,37 @@ def moving(run: Run, change: Callable[[Stage], None]) -> Run:
     return replace(run, stage=stage)
 
 
-def rows_read(run: Run, change: Callable[[tuple[int, int]], list[tuple[int, int]]]) -> Run:
-    return replace(run, read={key: [n for one in read for n in change(one)] for key, read in run.read.items()})
+def made_final(run: Run, change: Callable[[Final], list[Final]]) -> Run:
+    """With one bucket changed, of everything that replicas made stable."""
+    finals = {
+        key: [n for one in given for n in (change(one) if one.bucket == 9 else [one])]
+        for key, given in run.finals.items()
+    }
+    return replace(run, finals=finals)
+
+
+def made_from(one: Final, **view: Content) -> list[Final]:
+    """As if this had been read of the bucket itself, or nothing."""
+    assert one.made is not None and one.made.job is not None
+    job = one.made.job
+    read = {name: {b: c for b, c in contents.items() if b != one.bucket} for name, contents in job.view.items()}
+    for name in read.keys() & view.keys():
+        read[name][one.bucket] = view[name]
+    return [one._replace(made=replace(one.made, job=replace(job, view=read)))]
+
+
+def another(one: Final, **fields: object) -> list[Final]:
+    assert one.made is not None
+    return [one._replace(made=replace(one.made, **fields))]
+
+
+def limited(run: Run, **fields: object) -> Run:
+    """As if no more than 40 buckets had been kept; a bucket takes half a second."""
+    return replace(set_otherwise(run, most_kept=40), **fields)
+
+
+def lost_at(at: float) -> Final:
+    return Final(at, 50, LOST, None)
 
 
 def decided(stage: Stage, starts: tuple[int, ...]) -> None:
@@ -117,9 +147,25 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
     "tentative_is_corrected": [lambda run: given(run, without_stable_from(22))],
     "all_is_corrected": [lambda run: given(run, without_stable_from(71)), lambda run: given(run, lambda _: [])],
     "every_row_is_accounted_for": [
-        lambda run: rows_read(run, lambda one: [(one[0], one[1] + (one[0] == 9))]),
-        lambda run: rows_read(run, lambda one: [] if one[0] == 9 else [one]),
-        lambda run: rows_read(run, lambda one: [one, one] if one[0] == 9 else [one]),
+        lambda run: made_final(run, lambda one: []),
+        lambda run: made_final(run, lambda one: [one, one]),
+        lambda run: made_final(run, lambda one: [one._replace(made=None)]),
+        lambda run: made_final(run, lambda one: another(one, bucket=8)),
+        lambda run: made_final(run, lambda one: another(one, by="x@xa")),
+        lambda run: made_final(run, made_from),
+        lambda run: made_final(run, lambda one: made_from(one, s=content((1,)), **{"u.out": content((1,))})),
+        lambda run: replace(run, finals={key: given[:-1] for key, given in run.finals.items()}),
+    ],
+    "one_owner": [
+        lambda run: made_final(run, lambda one: [one._replace(owned=False)]),
+        lambda run: moving(run, lambda stage: decided(stage, (0, 9))),
+    ],
+    "only_what_has_no_room_is_lost": [
+        lambda run: limited(run, dropped=[Dropped(30.0, "u@ua", "u.out", 11, 50)]),
+        # What w makes of three buckets is lost with the first of them.
+        lambda run: limited(run, finals={("w@wa", 1, "w.out"): [lost_at((50 + 40 - 5) * 0.5)]}),
+        lambda run: limited(run, deliveries={"w.out": [Delivery((50 + 40 - 5) * 0.5, 50, LOST, True)]}),
+        lambda run: limited(run, pauses=[(20.0, "s@s", 39)]),
     ],
     "nothing_is_lost_unless_so_set": [lambda run: replace(run, reports=[(12.0, "client", Report("gap", "w.out", 3))])],
     "replicas_agree": [
@@ -199,7 +245,7 @@ def test_it_holds(run, taking_turns, check):
 
 def test_the_run_has_what_is_judged(run, taking_turns):
     """Nothing holds for want of anything to look at."""
-    assert run.given and run.spoke and run.moments and run.read
+    assert run.given and run.spoke and run.moments and run.finals
     assert sum(not one.fresh for one in taking_turns.corrections) == 2, "one replica after the other"
     assert {one.stable for one in run.deliveries["w.out"]} == {True, False}
     assert {tree.stable_since is None for tree in run.trees["w.out"]} == {True, False}
@@ -217,6 +263,16 @@ def test_a_buffer_that_is_just_full_is_not_found(run):
     limited = set_otherwise(run, most_kept=40)
     for full in (later(limited, "outlets", kept=40), later(limited, "ports", held=42, guessed=40, window=2)):
         assert not list(buffers_are_bounded(full))
+
+
+def test_what_has_no_room_may_be_lost(run):
+    found = limited(
+        run,
+        dropped=[Dropped(30.0, "u@ua", "u.out", 10, 50)],
+        finals={("w@wa", 1, "w.out"): [lost_at((50 + 40 - 4) * 0.5)]},
+        pauses=[(20.0, "s@s", 40)],
+    )
+    assert not list(only_what_has_no_room_is_lost(found))
 
 
 def test_who_reaches_nobody_that_keeps_what_it_needs_has_not_fallen_behind(run):

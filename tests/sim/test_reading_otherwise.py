@@ -64,6 +64,25 @@ def test_it_begins_when_what_it_reads_is_there_and_not_before():
     assert oldest + 14 <= start <= oldest + 14 + 2
 
 
+def test_what_no_version_reads_yet_begins_with_what_is_kept_of_it_when_a_replica_comes_back_without_it():
+    """Where it read from the first bucket on, all that nobody ever needed would be said to be lost."""
+    schedule = "at 10s change w; at 10.5s isolate wa-fa-fb-ua-ub-s; at 13s crash wa; at 17s restart wa; at 21s rejoin"
+    scenario = replace(chain("", durable="ufw"), later={"w": LATER["one more input"]})
+    run = observed(replace(scenario, faults=parse(schedule, scenario.hosts)))
+    assert judged(run).violations == () and len(run.stage.layout.decision("w").starts) == 2
+
+
+def test_who_comes_back_begins_by_what_its_version_reads_whatever_a_later_one_still_lacks():
+    """What only the later one reads says nothing of where to begin, and is not waited for when the other inputs say so."""
+    schedule = (
+        "at 8s crash c; at 9s isolate wa-t; at 9s cut wa-s; at 10s change w; at 12s crash wa; at 13s restart wa; at 20s rejoin wa-t; "
+        "at 26s heal wa-s; at 28s restart c"
+    )
+    scenario = replace(chain(""), later={"w": (Query("w", Kind.JOIN, ("s", "t"), 3),)})
+    run = observed(replace(scenario, faults=parse(schedule, scenario.hosts)))
+    assert judged(run).violations == () and len(run.stage.layout.decision("w").starts) == 2
+
+
 def test_nothing_is_tentative_or_late_where_nothing_fails():
     run = observed(
         replace(chain("", seconds=30), later={"w": LATER["one more input"]}, faults=parse("at 10s change w"))

@@ -12,6 +12,7 @@ from auroral.commands.options import by_stream
 from auroral.commands.programs import register_functions
 from auroral.commands.terminal import WrongUse
 from auroral.edge.pacing import InputSpec, absolute
+from auroral.model.boxes.local_clock import local_clocks
 from auroral.model.checking import Checked, check
 from auroral.model.diagram import Diagram, Input, Stamp
 from auroral.model.errors import Problem, unknown_name
@@ -50,7 +51,8 @@ def plan(args: Namespace) -> Plan:
     checked = check(diagram).runnable()
     inputs = {stream: replace(spec, stream=stream, path=absolute(spec.path)) for stream, spec in inputs.items()}
     for given in checked.diagram.inputs:
-        check_input(given, inputs[given.stream])
+        if given.stream in inputs:
+            check_input(given, inputs[given.stream])
     if [spec.path for spec in inputs.values()].count(STANDARD) > 1:
         raise WrongUse("standard input is read for two inputs\n    next: give all but one of them a file")
     _outputs_differ(outputs)
@@ -103,7 +105,8 @@ def named(option: str, pairs: Sequence[tuple[str, T]], known: Sequence[str]) -> 
 
 
 def _all_inputs(diagram: Diagram, inputs: Mapping[str, InputSpec]) -> None:
-    missing = [given.stream for given in diagram.inputs if given.stream not in inputs]
+    clocks = local_clocks(diagram)
+    missing = [given.stream for given in diagram.inputs if given.stream not in (*inputs, *clocks)]
     if missing:
         example = f"--input {missing[0]}={missing[0].replace(' ', '_')}.csv"
         raise WrongUse(

@@ -20,6 +20,7 @@ from auroral.edge.files import parse_input_spec
 from auroral.model.checking import Checked
 from auroral.model.errors import AuroralError, Problem
 from auroral.node.feeds import PUSHED
+from auroral.node.localclock import FED
 from auroral.node.runfolder import RunFolder, RunSettings
 from auroral.node.storeddiagram import refuse_other
 
@@ -170,7 +171,7 @@ def _resumed(args: Namespace) -> Plan:
             f"{args.resume}: rows of {', '.join(map(repr, pushed))} were pushed by a Python program\n"
             "    next: resume it in Python: auroral.run(diagram, folder=...) and push the rest"
         )
-    inputs = {stream: parse_input_spec(f"{stream}={path}") for stream, path in settings.inputs.items()}
+    inputs = {stream: parse_input_spec(f"{stream}={path}") for stream, path in settings.inputs.items() if path != FED}
     return Plan(checked, inputs, settings.outputs, settings.flush, warnings)
 
 

@@ -13,6 +13,7 @@ from auroral.dpc.coverage import AtLeast
 from auroral.dpc.sunion import OutputSpec
 from auroral.model.aggregates import called_functions
 from auroral.model.boxes.base import BoxClass
+from auroral.model.boxes.local_clock import TypedOnLocalClock
 from auroral.model.checking import Checked, CheckedBox, check
 from auroral.model.deployment import Deployment, Endpoint, Node, ReplicaSet
 from auroral.model.diagram import Diagram, Input, Output
@@ -94,6 +95,7 @@ def cut(
     _refuse_inputs(checked.diagram, client)
     given = (*client, *also)
     boxes = _leading_to(checked, given)
+    _refuse_local_clocks(boxes, names, hosts)
     made = {stream: names[box.box.name] for box in boxes for stream in box.box.outputs}
     idle = [name for name in hosts if name not in made.values()]
     if idle:
@@ -115,6 +117,19 @@ def _refuse_inputs(diagram: Diagram, client: Iterable[str]) -> None:
             f"the client reads {raw[0]!r}, which is an input: nothing is computed for it\n"
             "    allowed: streams that boxes make\n    next: leave it out, or put a filter behind it"
         )
+
+
+def _refuse_local_clocks(
+    boxes: Iterable[CheckedBox], names: Mapping[str, str], hosts: Mapping[str, tuple[str, ...]]
+) -> None:
+    for box in boxes:
+        nodes = hosts[names[box.box.name]]
+        if isinstance(box.typed, TypedOnLocalClock) and len(nodes) > 1:
+            raise CannotBeCut(
+                f"box {box.box.name!r} has timeouts by a local clock, and its query is to run on {len(nodes)} replicas: {', '.join(nodes)}\n"
+                "    allowed: one node for a query with a local clock, which is that of one machine\n"
+                "    next: --replicas 1, or a query of its own on one node; or leave the clock out: timeouts in stime are the same on all replicas"
+            )
 
 
 def _leading_to(checked: Checked, client: Iterable[str]) -> list[CheckedBox]:

@@ -48,22 +48,22 @@ class Recovery:
     paces: dict[str, Pace] = field(default_factory=dict)
     on_disk: set[str] = field(default_factory=set)
     """Outputs that go on behind what an earlier life wrote down."""
-    provisional: set[str] = field(default_factory=set)
-    """Outputs that began though an input is still to be told where to begin."""
+    provisional: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Outputs that began though inputs are still to be told where to begin, and which those are."""
     done: bool = False
 
     def go_on(self, kept: Collection[str]) -> None:
         """Of inputs of which all outputs are on disk it is known where to begin, if somebody has that."""
         self.on_disk = {stream for stream, union in self.unions.items() if stream in kept and union.fold is None}
         for name, port in self.ports.items():
-            using = self._made_from(port)
+            using = self._read_by(port)
             if port.resuming and using and self.on_disk.issuperset(using):
                 port.resume_at = min(union.reads_from(name, union.outlet.frontier) for union in using.values())
 
     def step(self, now: float) -> Iterator[Effect]:
         for port in self.ports.values():
             if port.resuming and self._nobody_to_ask(port, now):
-                if self.provisional.isdisjoint(self._made_from(port)):
+                if self.provisional.keys().isdisjoint(self._made_from(port)):
                     self._begin_without(port)
             elif not port.resuming and self._nobody_has_the_next(port):
                 # What it was told of is gone by now.
@@ -71,12 +71,13 @@ class Recovery:
                 for union in self.unions.values():
                     union.begun = union.begun and port.stream not in union.ports
         for stream, union in self.unions.items():
-            resuming = [port for port in union.ports.values() if port.resuming]
-            if stream in self.provisional and not resuming:
-                self.provisional.discard(stream)
+            resuming = self._resuming(union)
+            if not self.provisional.get(stream, frozenset()) <= resuming:
+                # One of them knows by now, whatever the others do.
+                del self.provisional[stream]
                 union.begun = False
             # Whatever another output still waits for.
-            if not union.begun and all(self._nobody_to_ask(port, now) for port in resuming):
+            if not union.begun and all(self._nobody_to_ask(self.ports[name], now) for name in resuming):
                 yield from self._begin(stream, now)
         self._skip()
         if self._waited(now) or self._all_heard:
@@ -98,7 +99,7 @@ class Recovery:
     def _cut_off(self, now: float) -> set[str]:
         """Outputs of which no input says where to begin."""
         away = {name for name, port in self.ports.items() if port.resuming and self._nobody_to_ask(port, now)}
-        return {stream for stream, union in self.unions.items() if away.issuperset(union.ports)}
+        return {s for s, union in self.unions.items() if away.issuperset(n for n in union.ports if union.is_read(n))}
 
     @property
     def unfinished(self) -> bool:
@@ -116,7 +117,7 @@ class Recovery:
 
     def _begin(self, stream: str, now: float) -> Iterator[Effect]:
         union = self.unions[stream]
-        told = {name: port for name, port in union.ports.items() if not port.resuming}
+        told = {name: port for name, port in union.ports.items() if not port.resuming and union.is_read(name)}
         if union.fold is None:
             # What it needed is known to those that are there as well as to those that are not.
             starts = [union.computed_from(port) for port in told.values()]
@@ -147,8 +148,11 @@ class Recovery:
     def _begun(self, stream: str) -> None:
         union = self.unions[stream]
         union.begun = True
-        if any(port.resuming for port in union.ports.values()):
-            self.provisional.add(stream)
+        if resuming := self._resuming(union):
+            self.provisional[stream] = resuming
+
+    def _resuming(self, union: SUnion) -> frozenset[str]:
+        return frozenset(name for name, port in union.ports.items() if port.resuming)
 
     def _snapshot(self, stream: str) -> Snapshot | None:
         """What a fold may begin with; nothing only where its inputs say that they begin with the first bucket."""
@@ -190,13 +194,18 @@ class Recovery:
     def _begin_without(self, port: Port) -> None:
         """An input that nobody gives would keep it mute for as long as that lasts: begin with what all that is made from it needs, if
         that is known."""
-        using = self._made_from(port)
+        using = self._read_by(port)
         starts = {stream: start for stream in using if (start := self._known_start(stream)) is not None}
-        if starts.keys() == using.keys():
+        if using and starts.keys() == using.keys():
             port.start_at(min(using[stream].reads_from(port.stream, start) for stream, start in starts.items()))
 
     def _made_from(self, port: Port) -> dict[str, SUnion]:
         return {stream: union for stream, union in self.unions.items() if port.stream in union.ports}
+
+    def _read_by(self, port: Port) -> dict[str, SUnion]:
+        """Of those, what is computed from it by a version that is decided or promised. Before that it begins with what is kept of it: nobody
+        has needed it here."""
+        return {stream: union for stream, union in self._made_from(port).items() if union.is_read(port.stream)}
 
     def _known_start(self, stream: str) -> int | None:
         """Where an output goes on: behind what is on its disk, or with what readers may ask for, if all of them have said so. Those that

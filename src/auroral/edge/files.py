@@ -18,7 +18,7 @@ import select
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from auroral.edge.batches import Batch, InputError, MissingColumns
 from auroral.edge.csvfiles import csv_batches
@@ -68,7 +68,7 @@ def read_batches(
     """
     if str(path) == "-":
         source = Source("standard input", schema, any_case, live=True)
-        return _pipe_batches(stdin or sys.stdin.buffer, source, batch_rows, skip)
+        return _pipe_batches(stdin or standard_input(), source, batch_rows, skip)
     path = Path(path)
     _must_be_readable(path)
     suffix = path.suffix.lower()
@@ -85,6 +85,18 @@ def read_batches(
         f"    allowed: {', '.join((*CSV, *JSON, *PARQUET))}, a folder of Parquet files, - (standard input)\n"
         "    next: rename the file to what it is"
     )
+
+
+def standard_input() -> BinaryIO:
+    """Standard input, or why there is none to read."""
+    given: TextIO | None = sys.stdin
+    if given is None:
+        raise InputError(
+            "standard input is closed, as a service or `<&-` starts a program\n"
+            "    allowed: rows on a pipe, or from a file\n"
+            "    next: give the program something to read, as in ... | auroral run, or name a file in the place of -"
+        )
+    return given.buffer
 
 
 def _must_be_readable(path: Path) -> None:

@@ -9,6 +9,7 @@
 | `PATH`, `PATH@SPEED` | from what was recorded: a file, or with a speed a folder of Parquet files |
 | `-` | from the standard input of `auroral up`, which hands them on to `stdin:HOST:PORT` |
 | `program` | from a program that has the source in it (`auroral.source`) |
+| `clock` | from the clock of this machine, for an input that is one (`local_clock`): also if nothing is said |
 
 Where HOST:PORT is left out, a free port of this machine is meant.
 """
@@ -34,6 +35,7 @@ class Way(StrEnum):
     RECORDED = "recorded"
     STDIN = "stdin"
     PROGRAM = "program"
+    CLOCK = "clock"
 
 
 class Format(StrEnum):
@@ -66,7 +68,7 @@ class Intake:
     @property
     def live(self) -> bool:
         """Whether rows come as they arise, so that the clock says something of their times."""
-        return self.way is not Way.RECORDED
+        return self.way not in (Way.RECORDED, Way.CLOCK)
 
     @property
     def endpoint(self) -> Endpoint:
@@ -90,6 +92,8 @@ class Intake:
                 return f"files that appear in {self.where}"
             case Way.RECORDED:
                 return f"what was recorded in {self.where}"
+            case Way.CLOCK:
+                return "the clock of this machine"
             case Way.PROGRAM:
                 return "what a program gives that calls auroral.source"
             case Way.STDIN:
@@ -107,16 +111,16 @@ class Intake:
                 return self.where
             case Way.RECORDED:
                 return self.where if self.speed is None else f"{self.where}@{self.speed!r}x"
-            case Way.PROGRAM:
-                return str(Way.PROGRAM)
+            case Way.PROGRAM | Way.CLOCK:
+                return str(self.way)
             case Way.STDIN:
                 return f"stdin:{self.where}"
 
 
 def parse_intake(stream: str, text: str) -> Intake:
     """What `text` means for this input; a path is taken from the working folder."""
-    if text == Way.PROGRAM:
-        return Intake(Way.PROGRAM, "")
+    if text in (Way.PROGRAM, Way.CLOCK):
+        return Intake(Way(text), "")
     found = _PREFIX.fullmatch(text)
     if found is None or os.path.exists(text):
         return _files(stream, text)

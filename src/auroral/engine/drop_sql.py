@@ -38,9 +38,9 @@ def window_drop(compiler: Compiler, checked: CheckedBox, typed: TypedWindowDrop)
     moved = f"{STIME} - {typed.phase}L" if typed.phase else STIME
     first = floor_div(f"{moved} - {typed.size}L", typed.advance) + " + 1"
     last = floor_div(moved, typed.advance)
-    hashed = f"xxhash64({', '.join([string_literal(typed.seed), *columns(typed.group_by), 'm'])})"
-    batches = f"sequence({floor_div(first, typed.batch)}, {floor_div(last, typed.batch)})"
-    dropped = f"forall({batches}, m -> {falls_below(hashed, typed.rate)})"
+    hashed = f"xxhash64({', '.join([string_literal(typed.sample.box), *columns(typed.group_by), 'm'])})"
+    batches = f"sequence({floor_div(first, typed.sample.batch)}, {floor_div(last, typed.sample.batch)})"
+    dropped = f"forall({batches}, m -> {falls_below(hashed, typed.sample.rate)})"
     compiler.count(checked, "shed", source, dropped)
     items = [*compiler.head(source, target), *columns(compiler.stream(source).schema.names)]
     return [Cte(target, select(items, relation(source), f"WHERE NOT {dropped}"))]

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import zlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -80,6 +82,21 @@ class Segment:
                 f"{path}: the segment of {edge.name!r} for stime {self.lo} to {self.hi} is {harm}\n"
                 "    next: go on with the run, auroral run --resume FOLDER: segments are rebuilt from the source logs"
             )
+
+
+@contextmanager
+def verified_meanwhile(segments: Sequence[tuple[Edge, Segment]]) -> Iterator[None]:
+    """Look at the files of segments while they are read. That one is damaged counts for more than whatever came of reading it."""
+    if not segments:
+        yield
+        return
+    with ThreadPoolExecutor(1, "verify") as beside:
+        looking = [beside.submit(segment.verify, edge) for edge, segment in segments]
+        try:
+            yield
+        finally:
+            for looked in looking:
+                looked.result()
 
 
 def file_checksum(path: str) -> int:

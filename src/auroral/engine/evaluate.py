@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from auroral.engine import exact
 from auroral.engine.arrowrows import between, canonical
 from auroral.engine.compile import Program, compile_program
-from auroral.engine.edgelog import STABLE, EdgeLog, Segment, Version, cut_up, parquet_segment
+from auroral.engine.edgelog import STABLE, EdgeLog, Segment, Version, cut_up, parquet_segment, verified_meanwhile
 from auroral.engine.failures import explained
 from auroral.engine.fetching import Result
 from auroral.engine.foldstates import FoldStates, edge_changes, edge_rows
@@ -172,8 +172,9 @@ class Engine:
     def _run(self, lo: int, hi: int) -> tuple[Program, Result]:
         program = self._program(lo, hi)
         folds = {edge.name: self._state(edge) for edge in program.kept if isinstance(edge, StateEdge)}
+        filed: list[tuple[Edge, Segment]] = []
         leaves = {
-            kept_name(edge): self._leaf(edge, lo, hi, program.single)
+            kept_name(edge): self._leaf(edge, lo, hi, program.single, filed)
             for edge in program.edges
             if not (program.single and edge.name in folds)
         }
@@ -182,7 +183,7 @@ class Engine:
             return self._run_with_many_bins(lo, hi)
         texts = {s: text for edge in slices for s, text in slots(edge, lo, hi, program is self.small).items()}
         try:
-            with self._lane(program, leaves) as spark:
+            with self._lane(program, leaves) as spark, verified_meanwhile(filed):
                 new_path = None if program.single else self.log.new_path
                 result = run_program(spark, program, leaves, lo, hi, new_path, texts, FoldStates(folds))
         except Exception as error:
@@ -206,8 +207,8 @@ class Engine:
         self._compile()
         return self._run(lo, hi)
 
-    def _leaf(self, edge: Edge, lo: int, hi: int, single: bool) -> Leaf:
-        """What a job for [lo, hi) reads of an edge."""
+    def _leaf(self, edge: Edge, lo: int, hi: int, single: bool, filed: list[tuple[Edge, Segment]]) -> Leaf:
+        """What a job for [lo, hi) reads of an edge. Segments in files are added to `filed`: they are not verified yet."""
         if isinstance(edge, StateEdge):
             return Leaf(edge.columns, [edge_rows(edge, self.states.of(edge.name), lo - 1)])
         if isinstance(edge, SliceEdge):
@@ -220,7 +221,7 @@ class Engine:
             if segment.table is not None:
                 leaf.tables.append(between(segment.table, since, end))
             else:
-                segment.verify(edge)
+                filed.append((edge, segment))
                 leaf.files += [path for path, _ in segment.files]
                 leaf.file_rows += segment.rows
         return leaf

@@ -21,6 +21,7 @@ from auroral.engine.foldbox import FoldBox
 from auroral.engine.foldstates import FoldStates
 from auroral.engine.reached import result_type
 from auroral.engine.relations import Both, Edge, SliceEdge, StateEdge
+from auroral.engine.session import is_remote
 from auroral.engine.sqltext import (
     HI,
     LO,
@@ -275,8 +276,13 @@ class _Job:
         return struct_type([Column(f"c{i}", type) for i, type in enumerate(types)])
 
     def written(self, edge: Edge, path: Path) -> list[Path]:
-        frame = self.statement(_rows_of(edge))
-        frame.write.mode("overwrite").options(**spark_layout(edge.columns)).parquet(str(path))
+        writer = self.statement(_rows_of(edge)).write.options(**spark_layout(edge.columns))
+        if is_remote(self.spark):
+            # Whoever the server runs as makes its own folders.
+            writer.mode("overwrite").parquet(str(path))
+        else:
+            _emptied(path)
+            writer.mode("append").parquet(str(path))
         return sorted(path.glob("*.parquet"))
 
     def through_files(self, edge: Edge, path: Path) -> pa.Table:
@@ -291,6 +297,13 @@ class _Job:
     def drop_views(self) -> None:
         for name in self.views:
             self.spark.catalog.dropTempView(name)
+
+
+def _emptied(path: Path) -> None:
+    """A folder that Spark may write to, with those inside it that it works in: for each that it makes itself, it starts a program (chmod)."""
+    if path.exists():
+        rmtree(path)
+    (path / "_temporary" / "0" / "_temporary").mkdir(parents=True)
 
 
 def _frame(spark: SparkSession, table: pa.Table) -> DataFrame:

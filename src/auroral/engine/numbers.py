@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from auroral.model.decimals import scaled
 from auroral.model.expression.singles import nearest_single
 from auroral.model.types import INTEGER_BITS, FieldType, Kind
 
@@ -39,9 +39,6 @@ def in_field(number: Number, kind: FieldType) -> Any:
     if kind.is_float:
         return nearest_single(float(number)) if kind.kind is Kind.SINGLE else float(number)
     if kind.kind is Kind.DECIMAL:
-        digits = math.floor(number * 10 ** (kind.scale or 0))
-        if len(str(abs(digits))) > (kind.precision or 38):
-            return None
-        return Decimal((digits < 0, tuple(map(int, str(abs(digits)))), -(kind.scale or 0)))
+        return scaled(math.floor(number * 10 ** (kind.scale or 0)), kind)
     half = 1 << (INTEGER_BITS.get(kind.kind, 64) - 1)
     return (math.floor(number) + half) % (2 * half) - half

@@ -11,6 +11,7 @@ from auroral.engine.fold import Given, LeftOut, Result, Row
 from auroral.engine.folds import Aggregating
 from auroral.engine.numbers import Number, from_plain, number_of, plain
 from auroral.model.boxes.aggregate import TypedTupleWindows
+from auroral.model.types import FieldType
 
 
 @dataclass(slots=True)
@@ -29,11 +30,13 @@ class TupleWindowsFold(Aggregating):
 
     typed: TypedTupleWindows
     orders: int
+    groups: tuple[FieldType, ...]
     key: Row = ()
     waiting: list[tuple[Number, Row]] = field(default_factory=list)
     """Rows that are not counted yet, by order; equal ones as they came."""
     counted: Number | None = None
     since: int = 0
+    """Rows since a window began; where a window_drop left out rows before, the number that the next one had at least."""
     windows: list[Filling] = field(default_factory=list)
 
     reasons: ClassVar[tuple[str, ...]] = ("late",)
@@ -76,15 +79,32 @@ class TupleWindowsFold(Aggregating):
         return (waiting, plain(self.counted), self.since, windows)
 
     def _count(self, ordered: Any, arguments: Row, stime: int, order: Row) -> Iterator[Given]:
-        if not self.windows or self.since == self.typed.advance:
+        if self._opens():
             self.windows.append(Filling(stime, ordered, 0, self._fresh()))
-            self.since = 0
-        self.since += 1
         for window in self.windows:
             self._add(window.accumulated, arguments)
             window.rows += 1
         if self.windows[0].rows == self.typed.size:
             yield self._result(self.windows.pop(0), stime, (*order, *self.key, 0))
+
+    def _opens(self) -> bool:
+        """Whether a window begins with the next row, which is counted."""
+        if not self.typed.kept_windows:
+            opens = not self.windows or self.since == self.typed.advance
+            self.since = 1 if opens else self.since + 1
+            return opens
+        # All rows of a window that was kept are there: this is the next that lies in one.
+        while not any(map(self._kept, range(max(0, self._first()), self.since // self.typed.advance + 1))):
+            self.since += 1
+        number, self.since = self.since, self.since + 1
+        return number % self.typed.advance == 0 and self._kept(number // self.typed.advance)
+
+    def _first(self) -> int:
+        return (self.since - self.typed.size) // self.typed.advance + 1
+
+    def _kept(self, number: int) -> bool:
+        group = tuple(zip(self.groups, self.key, strict=True))
+        return not any(sample.drops(group, number) for sample in self.typed.kept_windows)
 
     def _result(self, window: Filling, stime: int, order: Row) -> Result:
         first = () if self.typed.start is None else (window.first,)

@@ -11,6 +11,7 @@ from auroral.engine.fold import Given, LeftOut, Result, Row
 from auroral.engine.folds import Aggregating
 from auroral.engine.numbers import Number, from_plain, in_field, number_of, plain, whole
 from auroral.model.boxes.aggregate import TypedValueWindows
+from auroral.model.types import FieldType
 from auroral.model.windows import Alignment
 
 
@@ -24,6 +25,7 @@ class ValueWindowsFold(Aggregating):
 
     typed: TypedValueWindows
     orders: int
+    groups: tuple[FieldType, ...]
     key: Row = ()
     origin: Number | None = None
     largest: list[Number] = field(default_factory=list)
@@ -94,9 +96,11 @@ class ValueWindowsFold(Aggregating):
         return len(self.largest) > self.typed.slack and self._begin(m) + self.typed.size <= self.largest[0]
 
     def _closed(self, numbers: list[int], stime: int, order: Row) -> Iterator[Given]:
-        named = self.typed.start
+        named, group = self.typed.start, tuple(zip(self.groups, self.key, strict=True))
         for ordinal, m in enumerate(sorted(numbers)):
             _, accumulated = self.windows.pop(m)
+            if any(sample.drops(group, m) for sample in self.typed.kept_windows):
+                continue
             start = () if named is None else (in_field(self._begin(m), named.field.type),)
             fields = (*self.key, *start, *self._finals(accumulated))
             yield Result(stime, (*order, *self.key, ordinal), fields)

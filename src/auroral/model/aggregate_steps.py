@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 from auroral.model import arguments as given
 from auroral.model.boxes.aggregate import Aggregate
+from auroral.model.boxes.local_clock import OnLocalClock
 from auroral.model.duration import Duration
 from auroral.model.errors import Place
 from auroral.model.windows import Alignment, EventTimeWindow, Landmark, LatePolicy, Runs, StimeWindow, Window
@@ -194,8 +195,11 @@ class AggregateSteps:
         start: str | None,
         on_error: str,
         place: Place,
+        clock: Stream | None = None,
     ) -> Stream:
         spec = _spec(functions, window, by, start, on_error, place)
+        if clock is not None:
+            return self.builder.add(name, OnLocalClock(spec), (self, clock), (name,), place)[0]
         return self.builder.add(name, spec, (self,), (name,), place)[0]
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from auroral.model import arguments as given
 from auroral.model.aggregate_steps import AggregateSteps
 from auroral.model.boxes.base import BoxSpec
+from auroral.model.boxes.local_clock import AT, CLOCK_SCHEMA
 from auroral.model.boxes.revisable import Revisable, revised_name, with_mark
 from auroral.model.boxes.stateless import Filter, Map
 from auroral.model.checking import Checked
@@ -112,6 +113,11 @@ class DiagramBuilder:
             return Stream(self, stream)
         name = revised_name(stream)
         return self.add(name, Revisable(keep, named), (Stream(self, stream),), (name,), place)[0]
+
+    @given.whole_call
+    def local_clock(self, stream: str = "clock") -> Stream:
+        """The clock of the machine, as an input for timeouts that go by it (`clock=`): whoever runs the diagram feeds it."""
+        return self.input(stream, CLOCK_SCHEMA, stime=AT)
 
     @given.whole_call
     def table(
@@ -281,7 +287,7 @@ def _stime_unit(fields: Schema, name: str | None, unit: str | None, place: Place
     found = None if name is None else fields.get(name)
     if found is not None and found.is_integer and unit is None:
         given.refuse(
-            f"stime field {name!r} is a {found}, and what it counts is not said",
+            f"stime field {name!r} is of type {found}, and what it counts is not said",
             place,
             allowed="unit='s', 'ms' or 'us'",
             next_step="add unit=... to the input",

@@ -28,7 +28,7 @@ from auroral.model.window_samples import CheckedBox, with_window_samples
 
 __all__ = ["Checked", "CheckedBox", "check"]
 
-_RUN = "boxes and forms of boxes that run: see docs/boxes.md and docs/limitations.md"
+_RUN = "boxes that run: see docs/boxes.md"
 _BEHIND = NotYet("what it reads comes from a box that does not run yet", "see that box")
 
 
@@ -269,13 +269,8 @@ class _Checking:
         return Problem(what, place, allowed, f"to go by time: {reason.instead}")
 
     def _later(self, box: Box, typed: TypedLater, report: Report) -> CheckedBox:
-        reasons = [(typed.reason, _RUN)]
-        # Where something is wrong, as a stream that is made twice, there may be no way back; and nothing would be told of it.
-        if typed.not_stime and not self.problems:
-            reasons = [self._lost(box.inputs[lost.port], lost.field) for lost in typed.not_stime]
-        for reason, allowed in reasons:
-            what = f"box {box.name!r} does not run yet: {reason.why}"
-            self.blockers.append(Problem(what, report.place, allowed, reason.instead))
+        what = f"box {box.name!r} does not run yet: {typed.reason.why}"
+        self.blockers.append(Problem(what, report.place, _RUN, typed.reason.instead))
         if typed.outputs:
             self.streams.update(zip(box.outputs, typed.outputs, strict=True))
         else:

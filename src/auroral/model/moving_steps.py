@@ -11,6 +11,7 @@ from auroral.model.aggregate_steps import Calls
 from auroral.model.boxes.base import BoxSpec, Source
 from auroral.model.boxes.combine import Combine
 from auroral.model.boxes.join import ALL, Join, JoinBuffer
+from auroral.model.boxes.local_clock import OnLocalClock
 from auroral.model.boxes.lrwaitfor import LRWaitFor
 from auroral.model.boxes.resample import Resample
 from auroral.model.boxes.sorting import BSort, WSort
@@ -36,15 +37,18 @@ class MovingSteps(RowSteps):
         return self._moved(name, BSort(order, given.count("slack", slack, place), groups), place)
 
     @given.whole_call
-    def wsort(self, name: str, *, on: Iterable[str], timeout: Duration, by: Iterable[str] = ()) -> Stream:
+    def wsort(
+        self, name: str, *, on: Iterable[str], timeout: Duration, by: Iterable[str] = (), clock: Stream | None = None
+    ) -> Stream:
         """A row goes on `timeout` after it came, and takes with it all of its group that sort before it by the fields `on`.
 
-        A row that sorts before one that went on is counted as late.
+        A row that sorts before one that went on is counted as late. With `clock`, a `local_clock` of the diagram, timeouts go by that clock.
         """
         place = _place(name)
         wait = given.duration("timeout", timeout, place) / UNITS["s"]
         order, groups = given.fields("on", on, place), given.fields("by", by, place)
-        return self._moved(name, WSort(order, wait, groups), place)
+        spec = WSort(order, wait, groups)
+        return self._moved(name, spec, place) if clock is None else self._moved(name, OnLocalClock(spec), place, clock)
 
     @given.whole_call
     def waitfor(self, name: str, enabler: Stream, *, on: Source, timeout: Duration, on_error: str = "stop") -> Stream:

@@ -33,12 +33,14 @@ class RowSteps(AggregateSteps):
         slack: int = 0,
         start: str | None = None,
         timeout: Duration | None = None,
+        clock: Stream | None = None,
         on_error: str = "stop",
     ) -> Stream:
         """A result over each `rows` rows of a group, and a new window every `advance` rows.
 
         With `on`, rows are counted in the order of that field, as far as `slack` rows that wait allow, and results have it from their first
-        row, called `start` if that is given. A window that is not full `timeout` after its first row has a result of what is there.
+        row, called `start` if that is given. A window that is not full `timeout` after its first row has a result of what is there; with
+        `clock`, a `local_clock` of the diagram, so long by that clock.
         """
         place = given.user_place(f"step {given.name_of('step', name)!r}")
         size = given.count("rows", rows, place)
@@ -49,7 +51,7 @@ class RowSteps(AggregateSteps):
             given.optional_text("on", on, place, "the name of a field"),
             given.count("slack", slack, place),
         )
-        return self._aggregate(name, functions, window, by, start, on_error, place)
+        return self._aggregate(name, functions, window, by, start, on_error, place, clock)
 
     @given.whole_call
     def aggregate_values(
@@ -65,12 +67,13 @@ class RowSteps(AggregateSteps):
         slack: int = 0,
         start: str | None = None,
         timeout: Duration | None = None,
+        clock: Stream | None = None,
         on_error: str = "stop",
     ) -> Stream:
         """Windows of values of the field `on`, of seconds where it is a timestamp: from multiples of `advance`, or from the group's first value.
 
         A window is closed by the row after `slack` others past its end, or `timeout` after its first row; rows that come later are counted
-        as late. Results have the window's start, called `start` if that is given.
+        as late. Results have the window's start, called `start` if that is given. With `clock`, timeouts go by that clock.
         """
         place = given.user_place(f"step {given.name_of('step', name)!r}")
         size = given.number("window", window, place)
@@ -83,4 +86,4 @@ class RowSteps(AggregateSteps):
             seconds("timeout", timeout, place),
             by_values=True,
         )
-        return self._aggregate(name, functions, span, by, start, on_error, place)
+        return self._aggregate(name, functions, span, by, start, on_error, place, clock)

@@ -92,7 +92,7 @@ def _window_fields(box: Box) -> Iterator[tuple[str, str]]:
     match stood_for(box).spec:
         case Aggregate(window=FieldWindow(field=name, by_values=False)) if box.inputs:
             yield box.inputs[0], name
-        case WindowDrop(field=str(name), tuples=False) if box.inputs:
+        case WindowDrop(field=str(name), tuples=False, by_values=False) if box.inputs:
             yield box.inputs[0], name
         case Join(left=left, right=right):
             for stream, buffer in zip(box.inputs, (left, right), strict=False):

@@ -190,21 +190,38 @@ class Stream(TableSteps):
         name: str,
         rate: float,
         *,
-        window: Duration,
-        advance: Duration | None = None,
+        window: Duration | float | None = None,
+        advance: Duration | float | None = None,
         by: Iterable[str] = (),
         batch: int = 1,
+        on: str | None = None,
+        rows: int | None = None,
     ) -> Stream:
-        """Sheds whole windows, `batch` in a row: no aggregate of the rest is partial."""
+        """Sheds whole windows, `batch` in a row: no aggregate of the rest is partial.
+
+        Windows are of stime; with `on`, of values of that field, as `aggregate_values` has them; with `rows`, of so many rows of a group.
+        """
         place = _place(name)
-        size = given.duration("window", window, place)
-        step = size if advance is None else given.duration("advance", advance, place)
+        if (rows is None) == (window is None) or (rows is not None and on is not None):
+            given.refuse(
+                f"step {name!r} has windows of {'rows and of something else' if rows is not None else 'no size'}",
+                place,
+                allowed="window=, or on= and window=, or rows=",
+                next_step="give one of them, as the aggregate behind it has it",
+            )
+        what, size_of = (
+            ("rows", given.count) if rows is not None else ("window", given.number if on else given.duration)
+        )
+        size = size_of(what, window if rows is None else rows, place)
         spec = WindowDrop(
             given.number("rate", rate, place),
             round(given.number("batch", batch, place)),
             size,
-            step,
-            group_by=given.fields("by", by, place),
+            size if advance is None else size_of("advance", advance, place),
+            given.optional_text("on", on, place, "the name of a field"),
+            given.fields("by", by, place),
+            rows is not None,
+            on is not None,
         )
         return self._step(name, spec, place)
 

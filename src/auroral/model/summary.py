@@ -8,6 +8,7 @@ from auroral.model.boxes.base import BoxSpec
 from auroral.model.boxes.combine import Combine
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import ALL, Join, JoinBuffer, JoinKind
+from auroral.model.boxes.local_clock import OnLocalClock
 from auroral.model.boxes.locks import LockSpec
 from auroral.model.boxes.lrwaitfor import LRWaitFor
 from auroral.model.boxes.resample import Resample
@@ -62,6 +63,8 @@ def summary(spec: BoxSpec) -> str:
         case Apply(function=function, past=past):
             name = getattr(function, "__name__", type(function).__name__)
             return f"{name} over {spell(past)}" if past else name
+        case OnLocalClock(inner=inner):
+            return f"{summary(inner)}, by the clock"
         case UserBox():
             return ", ".join(f"{parameter.field} {parameter.text(value)}" for parameter, value in spec.given())
         case Revision(like=like):

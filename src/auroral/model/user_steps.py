@@ -39,7 +39,7 @@ def _own(box: Box, parameters: Mapping[str, Any], place: Place) -> UserBox:
             next_step="give them to the box itself",
         )
     try:
-        return UserBox(own_type(type(box)).name, box)
+        return own_type(type(box)).with_box(box)
     except (TypeError, NameError) as error:
         given.refuse(str(error), place, "a frozen dataclass that is a subclass of auroral.extend.Box", "mend the class")
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
-from auroral.model.boxes.aggregate import TypedStimeAggregate, WindowSample
-from auroral.model.boxes.aggregate_typed import TypedEventTimeAggregate, TypedFirstAligned
+from auroral.model.boxes.aggregate import TypedStimeAggregate
+from auroral.model.boxes.aggregate_typed import (
+    TypedEventTimeAggregate,
+    TypedFirstAligned,
+    TypedTupleWindows,
+    TypedValueWindows,
+)
 from auroral.model.boxes.base import TypedBox
-from auroral.model.boxes.drop import TypedRandomDrop, TypedWindowDrop
+from auroral.model.boxes.drop import TypedRandomDrop, TypedRowDrop, TypedWindowDrop
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
 from auroral.model.diagram import Box
 from auroral.model.errors import Problem
 from auroral.model.expression import bare_field
+from auroral.model.windows import Alignment
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,41 +28,76 @@ class CheckedBox:
     typed: TypedBox
 
 
+Drop = TypedWindowDrop | TypedRowDrop
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """A window_drop on the way to a stream. `whole` is whether the stream has all rows that it let through, and no others."""
+
+    box: str
+    drop: Drop
+    whole: bool = True
+
+
 def with_window_samples(boxes: list[CheckedBox], warnings: list[Problem]) -> Iterable[CheckedBox]:
     """Tell each aggregate which windows a window_drop before it dropped."""
-    drops: dict[str, tuple[tuple[str, TypedWindowDrop], ...]] = {}
+    drops: dict[str, tuple[Upstream, ...]] = {}
     for checked in boxes:
         box, typed = checked.box, checked.typed
-        upstream = tuple(drop for stream in box.inputs for drop in drops.get(stream, ()))
-        if isinstance(typed, TypedStimeAggregate) and upstream:
-            samples = []
-            for name, drop in upstream:
-                if (drop.size, drop.advance, drop.phase, drop.group_by) == (
-                    typed.size,
-                    typed.advance,
-                    typed.phase,
-                    typed.group_by,
-                ):
-                    samples.append(WindowSample(name, drop.rate, drop.batch))
-                else:
-                    warnings.append(
-                        Problem(
-                            f"box {box.name!r} aggregates other windows or groups than window_drop {name!r}"
-                            " before it keeps: its results will be partial",
-                            box.place,
-                            allowed="windows and groups of the window_drop before it",
-                            next_step="give both the same window and group-by",
-                        )
-                    )
-            checked = CheckedBox(box, replace(typed, kept_windows=tuple(samples)))
+        upstream = tuple(found for stream in box.inputs for found in drops.get(stream, ()))
+        if isinstance(typed, TypedStimeAggregate | TypedValueWindows | TypedTupleWindows):
+            # Of rows that are counted, a second window_drop counted those that the first one left.
+            known = upstream if len(upstream) < 2 or not isinstance(typed, TypedTupleWindows) else ()
+            same = [found for found in known if _same_windows(found, typed)]
+            warnings += [
+                _partial(box, typed, found.box)
+                for found in upstream
+                if found not in same and found.drop.sample.rate > 0
+            ]
+            samples = tuple(found.drop.sample for found in same)
+            checked = CheckedBox(box, replace(typed, kept_windows=samples))
         elif isinstance(typed, TypedFirstAligned | TypedEventTimeAggregate):
-            warnings += [_other_windows(box, typed, name) for name, drop in upstream if drop.rate > 0]
-        passed = tuple((name, drop) for name, drop in upstream if _keeps_groups(typed, drop.group_by))
-        if isinstance(typed, TypedWindowDrop):
-            passed = (*passed, (box.name, typed))
+            warnings += [_other_windows(box, typed, found.box) for found in upstream if found.drop.sample.rate > 0]
+        passed = tuple(
+            replace(found, whole=found.whole and _keeps_rows(typed))
+            for found in upstream
+            if _keeps_windows(typed, found.drop)
+        )
+        if isinstance(typed, Drop):
+            passed = (*passed, Upstream(box.name, typed))
         for stream in box.outputs:
             drops[stream] = passed
         yield checked
+
+
+def _same_windows(found: Upstream, typed: TypedBox) -> bool:
+    drop = found.drop
+    match drop, typed:
+        case TypedWindowDrop(), TypedStimeAggregate():
+            sizes = (drop.size, drop.advance, drop.phase) == (typed.size, typed.advance, typed.phase)
+        case TypedRowDrop(field=str()), TypedValueWindows(alignment=Alignment.INDEPENDENT):
+            sizes = (drop.field, drop.size, drop.advance) == (typed.field, typed.size, typed.advance)
+        case TypedRowDrop(field=None), TypedTupleWindows(field=None, timeout=None) if found.whole:
+            sizes = (drop.size, drop.advance) == (Fraction(typed.size), Fraction(typed.advance))
+        case _:
+            return False
+    return sizes and drop.group_by == typed.group_by
+
+
+def _partial(box: Box, typed: TypedBox, drop: str) -> Problem:
+    allowed = "windows and groups of the window_drop before it"
+    if isinstance(typed, TypedTupleWindows):
+        allowed += ", in the order in which rows come, without a timeout, and nothing between them that leaves out rows or adds some"
+    elif isinstance(typed, TypedValueWindows):
+        allowed += ", from multiples of the advance on"
+    return Problem(
+        f"box {box.name!r} aggregates other windows or groups than window_drop {drop!r}"
+        " before it keeps: its results will be partial",
+        box.place,
+        allowed=allowed,
+        next_step="give both the same window and group-by",
+    )
 
 
 def _other_windows(box: Box, typed: TypedBox, drop: str) -> Problem:
@@ -72,9 +114,15 @@ def _other_windows(box: Box, typed: TypedBox, drop: str) -> Problem:
     )
 
 
-def _keeps_groups(typed: TypedBox, group_by: tuple[str, ...]) -> bool:
-    """Whether rows leave the box with the group-by fields that they came with."""
+def _keeps_windows(typed: TypedBox, drop: Drop) -> bool:
+    """Whether rows leave the box with the fields by which they were dropped."""
     if isinstance(typed, TypedMap):
         copied = {name: bare_field(expression) for name, expression in typed.columns}
-        return all((ref := copied.get(name)) is not None and ref.name == name for name in group_by)
-    return isinstance(typed, TypedFilter | TypedUnion | TypedIdentity | TypedRandomDrop | TypedWindowDrop)
+        fields = (*drop.group_by, *([drop.field] if isinstance(drop, TypedRowDrop) and drop.field else []))
+        return all((ref := copied.get(name)) is not None and ref.name == name for name in fields)
+    return isinstance(typed, TypedFilter | TypedUnion | TypedIdentity | TypedRandomDrop | Drop)
+
+
+def _keeps_rows(typed: TypedBox) -> bool:
+    """Whether the box gives a row for each that it reads."""
+    return isinstance(typed, TypedMap | TypedIdentity) and not typed.leaves_out

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from auroral.edge.batches import Batch
-from auroral.edge.files import InputSpec, InputSpecError, paced, parse_input_spec, read_batches
+from auroral.edge.files import InputSpec, InputSpecError, paced, parse_input_spec, read_batches, standard_input
 from auroral.model.diagram import Input
 from auroral.model.errors import nearest
 from auroral.node.continuing import Continued, not_the_same
@@ -78,7 +77,9 @@ def check_input(source: Input, given: Given) -> None:
     if isinstance(known, InputSpec):
         if known.speed is not None:
             _stimes(source)
-        if known.path != "-":
+        if known.path == "-":
+            standard_input()
+        else:
             read_batches(known.path, source.schema, batch_rows=_CHECKED_ROWS, any_case=source.any_case)
 
 
@@ -254,7 +255,7 @@ def _iterator_feed(source: Source, items: Iterator[Any], clock: Clock) -> Run:
 
 def _stdin_rewound() -> bool:
     """Whether standard input is a file, which begins anew with each process; a pipe goes on."""
-    return stat.S_ISREG(os.fstat(sys.stdin.fileno()).st_mode)
+    return stat.S_ISREG(os.fstat(standard_input().fileno()).st_mode)
 
 
 def _stimes(given: Input) -> Callable[[pa.Table], npt.NDArray[np.int64]]:

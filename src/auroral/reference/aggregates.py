@@ -9,16 +9,10 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from auroral.model.aggregates import TypedAggregate, UserAggregate
+from auroral.model.decimals import scaled, unscaled
 from auroral.model.expression.uservalues import as_arguments, as_result
 from auroral.model.types import FieldType, Kind
-from auroral.reference.exact import (
-    ExactTotal,
-    ratio,
-    sample_deviation,
-    scaled,
-    unscaled,
-    wrapped,
-)
+from auroral.reference.exact import ExactTotal, ratio, sample_deviation, wrapped
 from auroral.reference.names import Reading
 from auroral.reference.rows import Key, Row, Value, equality_key, group_value, value_key
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
-from auroral.model.boxes.drop import TypedRandomDrop, TypedWindowDrop
+from auroral.model.boxes.drop import TypedRandomDrop, TypedRowDrop, TypedWindowDrop
 from auroral.model.stream import StreamType
-from auroral.model.types import LONG, STRING, FieldType
+from auroral.model.types import LONG, STRING
+from auroral.model.xxhash import Column, falls_below
 from auroral.reference.machine import SHED, Outlet, picked, window_numbers
-from auroral.reference.rows import Key, Row, Value, equality_key
+from auroral.reference.row_windows import exact
+from auroral.reference.rows import Key, Row, equality_key
 from auroral.reference.stateless import Stateless
-from auroral.reference.xxhash import falls_below
-
-Column = tuple[FieldType, Value]
 
 
 class RandomDropMachine:
@@ -57,13 +57,39 @@ class WindowDropMachine(Stateless):
     def on_row(self, port: int, row: Row) -> None:
         box = self.box
         group = list(zip(self.types, picked(row, self.stream, box.group_by), strict=True))
-        batches = {m // box.batch for m in window_numbers(row.stime, box.size, box.advance, box.phase)}
-        if all(window_is_dropped(box.seed, group, batch, box.rate) for batch in batches):
+        numbers = window_numbers(row.stime, box.size, box.advance, box.phase)
+        if all(box.sample.drops(group, m) for m in numbers):
             self.outlet.count(SHED)
         else:
             self.outlet.emit(0, row)
 
 
-def window_is_dropped(box: str, group: Sequence[Column], batch: int, rate: float) -> bool:
-    """What the window_drop called `box` does with a batch of consecutive windows of one group."""
-    return falls_below([(STRING, box), *group, (LONG, batch)], rate)
+class RowDropMachine(Stateless):
+    """The same of windows of values, or of the rows of each group by their numbers."""
+
+    def __init__(self, box: TypedRowDrop, inputs: Sequence[StreamType], outlet: Outlet):
+        self.box = box
+        (self.stream,) = inputs
+        self.types = [self.stream.schema[field] for field in box.group_by]
+        self.outlet = outlet
+        self.counts: Counter[Key] = Counter()
+
+    def on_row(self, port: int, row: Row) -> None:
+        group = picked(row, self.stream, self.box.group_by)
+        if self.box.field is None:
+            place: Fraction | int | None = self.counts[equality_key(group)]
+            self.counts[equality_key(group)] += 1
+        else:
+            place = exact(picked(row, self.stream, (self.box.field,))[0])
+        columns = list(zip(self.types, group, strict=True))
+        if place is not None and all(self.box.sample.drops(columns, m) for m in self._numbers(place)):
+            self.outlet.count(SHED)
+        else:
+            self.outlet.emit(0, row)
+
+    def _numbers(self, place: Fraction | int) -> Iterator[int]:
+        m = place // self.box.advance
+        while m * self.box.advance + self.box.size > place:
+            if m >= 0 or self.box.field is not None:
+                yield m
+            m -= 1

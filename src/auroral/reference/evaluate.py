@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from auroral.model.boxes.aggregate import (
@@ -20,14 +20,16 @@ from auroral.model.boxes.aggregate import (
 )
 from auroral.model.boxes.apply import TypedApply
 from auroral.model.boxes.combine import TypedCombine
-from auroral.model.boxes.drop import TypedRandomDrop, TypedWindowDrop
+from auroral.model.boxes.drop import TypedRandomDrop, TypedRowDrop, TypedWindowDrop
 from auroral.model.boxes.join import TypedBufferJoin, TypedJoin, TypedRevisedJoin
+from auroral.model.boxes.local_clock import TypedOnLocalClock
 from auroral.model.boxes.lrwaitfor import TypedLRWaitFor
 from auroral.model.boxes.queue import TypedQueue
 from auroral.model.boxes.resample import TypedResample
 from auroral.model.boxes.revisable import TypedRevisable, TypedSettled
 from auroral.model.boxes.sorting import TypedBSort, TypedWSort
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
+from auroral.model.boxes.user_fold import TypedUserFold
 from auroral.model.boxes.waitfor import TypedWaitFor
 from auroral.model.boxes.xsection import TypedXSection
 from auroral.model.checking import Checked, CheckedBox
@@ -37,9 +39,10 @@ from auroral.model.stream import StreamType
 from auroral.reference.apply import Applied, ApplyMachine
 from auroral.reference.buffer_join import BufferJoinMachine
 from auroral.reference.combine import CombineMachine
-from auroral.reference.drop import RandomDropMachine, WindowDropMachine
+from auroral.reference.drop import RandomDropMachine, RowDropMachine, WindowDropMachine
 from auroral.reference.folds import FirstAlignedMachine, LandmarkMachine, RunsMachine
 from auroral.reference.join import JoinMachine
+from auroral.reference.local_clock import LocalClockMachine
 from auroral.reference.lrwaitfor import LRWaitForMachine
 from auroral.reference.machine import Machine, Outlet
 from auroral.reference.queue import QueueMachine
@@ -55,6 +58,7 @@ from auroral.reference.rows import Row, canonical_key, processing_key
 from auroral.reference.sorting import BSortMachine, WSortMachine
 from auroral.reference.stateless import FilterMachine, IdentityMachine, MapMachine, RevisedMapMachine, UnionMachine
 from auroral.reference.tables import RegionMachine
+from auroral.reference.user_fold import UserFoldMachine
 from auroral.reference.waitfor import WaitForMachine
 from auroral.reference.windows import EventTimeMachine, StimeMachine
 from auroral.reference.xsection import XSectionMachine
@@ -190,6 +194,13 @@ def _machine(
             return RandomDropMachine(box, inputs, outlet)
         case TypedWindowDrop() as box:
             return WindowDropMachine(box, inputs, outlet)
+        case TypedRowDrop() as box:
+            return RowDropMachine(box, inputs, outlet)
+        case TypedOnLocalClock() as box:
+            inner = replace(checked, typed=box.inner)
+            return LocalClockMachine(box, outlet, lambda within: _machine(inner, inputs[:1], within, functions, bucket))
+        case TypedUserFold() as box:
+            return UserFoldMachine(box, inputs, outlet)
         case TypedRegion() as box:
             return RegionMachine(box, outlet)
         case TypedApply() as box:

@@ -8,12 +8,13 @@ from decimal import Decimal
 from fractions import Fraction
 
 from auroral.model.boxes.aggregate import TypedTupleWindows, TypedValueWindows
+from auroral.model.decimals import scaled
 from auroral.model.expression.singles import nearest_single
 from auroral.model.stream import StreamType
 from auroral.model.types import INTEGER_BITS, FieldType, Kind
 from auroral.model.windows import Alignment
-from auroral.reference.exact import scaled, wrapped
-from auroral.reference.machine import LATE, Outlet, picked
+from auroral.reference.exact import wrapped
+from auroral.reference.machine import LATE, Outlet, picked, window_numbers
 from auroral.reference.rows import Key, Row, Value, Values, equality_key
 from auroral.reference.windows import Group, Grouping
 
@@ -114,6 +115,8 @@ class ValueWindowsMachine:
         closed = sorted(start for start in group.windows if self._is_closed(group, start))
         for ordinal, start in enumerate(closed):
             window = group.windows.pop(start)
+            if not self.grouping.keeps(self.box.kept_windows, window.values, int(start // self.box.advance)):
+                continue
             named = (as_field(start, self.box.start.field.type),) if self.box.start is not None else ()
             result = (*window.values, *named, *window.accumulators.results())
             self.outlet.emit(0, Row(stime, result, (*order, *group.values, ordinal)))
@@ -129,6 +132,7 @@ class RowsOfGroup:
         self.counted: Fraction | None = None
         self.windows: list[Opened] = []
         self.since = 0
+        self.number = 0
 
 
 class TupleWindowsMachine:
@@ -173,7 +177,7 @@ class TupleWindowsMachine:
                     self._emit(group, window, opened + timeout - 1, (*nothing, *group.values, ordinal))
 
     def _count(self, group: RowsOfGroup, row: Row, arrived: Row) -> None:
-        if not group.windows or group.since == self.box.advance:
+        if self._opens(group):
             group.windows.append(Opened(group.values, self.grouping, arrived.stime))
             group.since = 0
             if self.box.field is not None:
@@ -184,6 +188,19 @@ class TupleWindowsMachine:
             window.rows += 1
         if group.windows[0].rows == self.box.size:
             self._emit(group, group.windows.pop(0), arrived.stime, (*arrived.order, *group.values, 0))
+
+    def _opens(self, group: RowsOfGroup) -> bool:
+        """Whether a window begins with the next row."""
+        if not self.box.kept_windows:
+            return not group.windows or group.since == self.box.advance
+        # Rows are missing before this one; it is the first, by its number in the group, that lies in a window which was kept.
+        while not any(self._kept(group, m) for m in window_numbers(group.number, self.box.size, self.box.advance)):
+            group.number += 1
+        number, group.number = group.number, group.number + 1
+        return number % self.box.advance == 0 and self._kept(group, number // self.box.advance)
+
+    def _kept(self, group: RowsOfGroup, number: int) -> bool:
+        return number >= 0 and self.grouping.keeps(self.box.kept_windows, group.values, number)
 
     def _emit(self, group: RowsOfGroup, window: Opened, stime: int, order: Values) -> None:
         named = (window.first,) if self.box.start is not None else ()

@@ -8,12 +8,13 @@ from decimal import Decimal
 from auroral.model.boxes.serialize import TypedSUnion
 from auroral.model.boxes.splice import TypedSplice
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
+from auroral.model.decimals import digits_of, scaled, unscaled
 from auroral.model.expression.evaluate import CallFailed
 from auroral.model.expression.singles import nearest_single
 from auroral.model.on_error import OnError
 from auroral.model.stream import StreamType
 from auroral.model.types import FieldType, Kind
-from auroral.reference.exact import digits_of, ratio, scaled, unscaled
+from auroral.reference.exact import ratio
 from auroral.reference.machine import REJECTED, Outlet
 from auroral.reference.names import Reading
 from auroral.reference.revised import left_over

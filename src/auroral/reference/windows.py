@@ -8,13 +8,13 @@ from auroral.model.boxes.aggregate import (
     TypedAggregateBox,
     TypedEventTimeAggregate,
     TypedStimeAggregate,
+    WindowSample,
     WindowStart,
 )
 from auroral.model.stream import StreamType
 from auroral.model.types import INTEGER_BITS, LONG
 from auroral.model.windows import LatePolicy
 from auroral.reference.aggregates import Accumulators
-from auroral.reference.drop import window_is_dropped
 from auroral.reference.exact import wrapped
 from auroral.reference.machine import AHEAD, LATE, Outlet, picked, window_numbers
 from auroral.reference.names import Reading
@@ -49,6 +49,12 @@ class Grouping:
     def accumulators(self) -> Accumulators:
         return Accumulators(self.box.functions, self.reading)
 
+    def keeps(self, samples: Sequence[WindowSample], values: Values, number: int) -> bool:
+        """Whether drops upstream left window `number` of a group whole: it must not appear half filled."""
+        types = (self.stream.schema[name] for name in self.box.group_by)
+        columns = list(zip(types, values, strict=True))
+        return not any(sample.drops(columns, number) for sample in samples)
+
     def result(self, group: Group, start: int | None = None) -> Values:
         named: tuple[Value, ...] = ()
         if self.box.start is not None:
@@ -67,7 +73,6 @@ class StimeMachine:
     def __init__(self, box: TypedStimeAggregate, inputs: Sequence[StreamType], outlet: Outlet):
         self.box = box
         self.grouping = Grouping(box, inputs)
-        self.group_types = [self.grouping.stream.schema[name] for name in box.group_by]
         self.outlet = outlet
         self.windows: dict[int, dict[Key, Group]] = {}
 
@@ -82,13 +87,8 @@ class StimeMachine:
             if end > stime:
                 continue
             for group in self.windows.pop(m).values():
-                if not self._dropped(m, group):
+                if self.grouping.keeps(self.box.kept_windows, group.values, m):
                     self.outlet.emit(0, Row(end - 1, self.grouping.result(group, start), group.values))
-
-    def _dropped(self, m: int, group: Group) -> bool:
-        """A window that a drop upstream took rows from must not appear half filled."""
-        columns = list(zip(self.group_types, group.values, strict=True))
-        return any(window_is_dropped(s.box, columns, m // s.batch, s.rate) for s in self.box.kept_windows)
 
 
 class EventTimeMachine:

@@ -14,6 +14,7 @@ CATALOG_HOST = "catalog"
 RECONFIGURES = ("move", "change", "abandon")
 OF_QUERIES = ("change", "abandon")
 OF_CLOCKS = ("forward", "back")
+OF_SOURCES = ("silence", "resume", "open", "close")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,9 @@ class Made:
     bucket: int
     content: Content
     gaps: Gaps
+    by: str = ""
+    """The core that had it evaluated; nobody for what a source logged."""
+    job: Evaluate | None = None
 
 
 @dataclass(slots=True)
@@ -32,14 +35,17 @@ class Lineage:
     states: dict[int, tuple[Content, Gaps]] = field(default_factory=dict)
     """Of folds, what was missing in all that led to a state."""
 
-    def add(self, stream: str, bucket: int, content: Content, gaps: Gaps) -> None:
-        self.made[id(content)] = Made(stream, bucket, content, gaps)
+    def add(
+        self, stream: str, bucket: int, content: Content, gaps: Gaps, by: str = "", job: Evaluate | None = None
+    ) -> None:
+        self.made[id(content)] = Made(stream, bucket, content, gaps, by, job)
 
     def of(self, content: Content) -> Made | None:
         return self.made.get(id(content))
 
     def evaluated(
         self,
+        by: str,
         outputs: Mapping[str, OutputSpec],
         ports: Mapping[str, Port],
         job: Evaluate,
@@ -59,7 +65,7 @@ class Lineage:
                 new = self._gaps(output, ports, job, bucket)
                 gaps = _worst(gaps, new) if output.folds else new
                 if bucket >= job.begin:
-                    self.add(stream, bucket, given[bucket - job.begin], gaps)
+                    self.add(stream, bucket, given[bucket - job.begin], gaps, by, job)
             if output.folds:
                 state = result.states[stream]
                 self.states[id(state)] = (state, gaps)

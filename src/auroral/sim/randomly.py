@@ -9,10 +9,11 @@ from dataclasses import replace
 from auroral.dpc.coverage import AtLeast, Level
 from auroral.dpc.keeping import must_have_room
 from auroral.dpc.settings import Policy, Settings, WhenFull, WrongSettings
+from auroral.dpc.values import Content
 from auroral.sim.faults import CATALOG_HOST, OF_CLOCKS, VERBS, Fault
 from auroral.sim.oracle import Oracle
-from auroral.sim.scenario import CLIENT_HOST, Scenario, host
-from auroral.sim.standin import Kind, Query
+from auroral.sim.scenario import CLIENT_HOST, Fragment, Scenario, host
+from auroral.sim.standin import Kind, Query, content
 
 QUIET = 30.0
 """Virtual seconds after the last fault in which everything must have healed."""
@@ -54,7 +55,67 @@ def random_scenario(seed: int) -> Scenario:
     wild = replace(wild, clocks=_clocks(draw, wild))
     wild = replace(wild, queries=tuple(_constrained(draw, wild, query) for query in queries))
     whole = replace(wild, faults=tuple(sorted([*wild.faults, *_abandoned(draw, wild)])))
-    return _taking_turns(_as_deployed(_reading_otherwise(whole)))
+    return _taking_turns(_as_deployed(_reading_otherwise(_guessing_right(whole))))
+
+
+def _guessing_right(scenario: Scenario) -> Scenario:
+    """In some the sources have rows now and then only, so that much of what is guessed is right, and what is made from that
+    remembers: some that reads another query's stream becomes a fold or a window."""
+    draw = Draw(f"{scenario.seed} guessing right")
+    if draw.random() > 0.15:
+        return scenario
+    rows = {source: tuple(_now_and_then(draw) for _ in range(scenario.buckets)) for source in scenario.sources}
+    queries = tuple(_remembering(draw, scenario, query) for query in scenario.queries)
+    folding = {query.name for query in queries if query.kind is Kind.FOLD}
+    settings = replace(scenario.settings, when_full=WhenFull.BLOCK) if folding else scenario.settings
+    found = replace(scenario, queries=queries, rows=rows, settings=settings, durable=scenario.durable | folding)
+    more = (*_changed_while_guessing(draw, found), *_guessed_differently(draw, found))
+    found = replace(found, faults=tuple(sorted([*found.faults, *more])))
+    try:
+        must_have_room(found.specs, found.settings)
+    except WrongSettings:
+        return replace(scenario, rows=rows)
+    return found
+
+
+def _changed_while_guessing(draw: Draw, scenario: Scenario) -> Iterator[Fault]:
+    """A source is away for a while, and what is computed from it gets another version: the last one has guessed what lies behind it."""
+    busy = {fault.places[0] for fault in scenario.faults if fault.verb == "silence"}
+    away = [source for source in scenario.sources if source not in busy]
+    if not away:
+        return
+    source, begin = draw.choice(away), draw.uniform(3, _last(scenario) - 15)
+    yield from _pair(scenario, begin, draw.uniform(9, 14), "silence", source)
+    behind = [query for query in scenario.queries if source in scenario.computed_from(query.streams[0])]
+    for query in draw.sample(behind, min(2, len(behind))):
+        yield Fault(round(begin + draw.uniform(4, 8), 1), "change", (query.name,))
+
+
+def _guessed_differently(draw: Draw, scenario: Scenario) -> Iterator[Fault]:
+    """An input is cut off from one replica after the other, so that they guess differently, and who reads from them has what one of
+    them guessed when the other confirms its own."""
+    links = {frozenset(fault.places) for fault in scenario.faults if fault.verb == "cut"}
+    for query in scenario.queries:
+        source = next((name for name in query.inputs if name in scenario.sources), None)
+        hosts = [host(name) for name in scenario.members(query)]
+        if source is None or any(frozenset((source, where)) in links for where in hosts):
+            continue
+        begin = draw.uniform(3, _last(scenario) - 15)
+        for where in draw.sample(hosts, 2):
+            yield from _pair(scenario, begin, draw.uniform(6, 10), "cut", source, where)
+            begin += draw.uniform(2, 5)
+
+
+def _now_and_then(draw: Draw) -> Content:
+    return content(tuple(draw.getrandbits(40) for _ in range(draw.choice((0, 0, 0, 0, 0, 0, 1, 2)))))
+
+
+def _remembering(draw: Draw, scenario: Scenario, query: Fragment) -> Query:
+    assert isinstance(query, Query)
+    if draw.random() < 0.2 or set(query.inputs) <= set(scenario.sources) or query.constraints:
+        return query
+    kind = draw.choice((Kind.FOLD, Kind.FOLD, Kind.WINDOW))
+    return replace(query, kind=kind, horizon=1 if kind is Kind.FOLD else draw.randint(3, 8))
 
 
 def _reading_otherwise(scenario: Scenario) -> Scenario:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,19 +14,20 @@ from auroral.dpc.events import (
     Deliver,
     Effect,
     Evaluate,
-    Evaluated,
-    Failed,
     Interrupt,
     Keep,
     Miss,
+    Pause,
     Report,
     Send,
+    Truncate,
 )
 from auroral.dpc.replica import Replica
 from auroral.dpc.source import Source
 from auroral.dpc.sunion import SUnion
 from auroral.dpc.values import LOST, Content, Pong, Tentative
 from auroral.sim.faults import Fault
+from auroral.sim.lineage import Made
 from auroral.sim.scenario import CLIENT, Scenario, host
 from auroral.sim.stage import Stage
 
@@ -37,6 +38,8 @@ FOUND = 0.5
 NEVER = float("inf")
 EVERY = 0.5
 """Seconds between two looks at everything."""
+FULL = "lost from a full buffer"
+"""What is reported of that."""
 
 
 class Delivery(NamedTuple):
@@ -129,6 +132,27 @@ class Spoke(NamedTuple):
     """The lowest bucket that one of its readers is at."""
 
 
+class Final(NamedTuple):
+    """A bucket that a replica made stable, and what it truly was made from; None for what nobody made, as what is lost."""
+
+    at: float
+    bucket: int
+    content: Content
+    made: Made | None
+    owned: bool = True
+    """Whether the replica was one of those that run the query then."""
+
+
+class Dropped(NamedTuple):
+    """What a source or a replica lost from a full buffer: all before this bucket."""
+
+    at: float
+    core: str
+    stream: str
+    below: int
+    frontier: int
+
+
 class Correction(NamedTuple):
     """A job of a replica that makes tentative buckets final."""
 
@@ -157,10 +181,11 @@ class Run:
     moments: list[Moment] = field(default_factory=list)
     trees: dict[str, list[Tree]] = field(default_factory=dict)
     """Of each output, what the oracle says of each moment."""
-    read: dict[tuple[str, int, str, str], list[tuple[int, int]]] = field(default_factory=dict)
-    """By core, life, output and input: the buckets that stable jobs read for the first time, and their rows; of what was guessed right,
-    those that the tentative job read."""
-
+    finals: dict[tuple[str, int, str], list[Final]] = field(default_factory=dict)
+    """By core, life and output, in the order in which they were made stable."""
+    dropped: list[Dropped] = field(default_factory=list)
+    pauses: list[tuple[float, str, int]] = field(default_factory=list)
+    """When which source took nothing more in, and how many buckets it kept."""
     broken: list[str] = field(default_factory=list)
     """What was found broken as it went, each with the name of its invariant."""
 
@@ -182,10 +207,10 @@ class Recorder:
     free: dict[str, float] = field(default_factory=dict)
     tentative: dict[tuple[str, int, str], int] = field(default_factory=dict)
     """By core, life and output: the newest bucket that was given out tentatively."""
-    jobs: dict[tuple[str, int, int], Evaluate] = field(default_factory=dict)
-    """By core and life."""
-    guessed: dict[tuple[str, int, str], dict[int, dict[str, int]]] = field(default_factory=dict)
-    """By core, life, output and bucket: the rows of each input in it that the last tentative job read."""
+    anew: set[tuple[str, int, str]] = field(default_factory=set)
+    """Outputs of cores in these lives that may begin again: while they are mute."""
+    losing: tuple[str, str] | None = None
+    """Who has just said that something is lost from a full buffer, and of what."""
     came_back: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
     """By core and life, of those that have not spoken yet: how far each output could be computed when it came back."""
     spoke_at: dict[tuple[str, int], float] = field(default_factory=dict)
@@ -203,7 +228,6 @@ class Recorder:
         self.run.stage.seen = self.after
         self.run.stage.came = self._came
         self.run.stage.world.watchers.append(self.watch)
-        self.run.stage.world.ends.append(self._ended)
         self.run.stage.world.at(0.0, self._look_again)
 
     def _look_again(self) -> None:
@@ -230,48 +254,33 @@ class Recorder:
         elif isinstance(effect, Evaluate):
             self._evaluates(now, core, effect)
         elif isinstance(effect, Keep):
-            self._keeps(core, effect)
+            self._keeps(now, core, effect)
+        elif isinstance(effect, Truncate) and self.losing == (core, effect.stream):
+            self.losing = None
+            frontier = _frontier(self.run.stage.world.cores[core], effect.stream)
+            self.run.dropped.append(Dropped(now, core, effect.stream, effect.below, frontier))
+        elif isinstance(effect, Pause) and effect.paused:
+            source = self.run.stage.world.cores[core]
+            assert isinstance(source, Source)
+            self.run.pauses.append((now, core, len(source.outlet.kept)))
         elif isinstance(effect, Report):
             self.run.reports.append((now, core, effect))
+            if effect.kind == FULL:
+                self.losing = (core, effect.stream)
             replica = self.run.stage.world.cores[core]
             if isinstance(replica, Replica) and _fails(replica):
                 # It may be well again before anybody looks.
                 self.free.pop(core, None)
 
-    def _ended(self, core: str, ended: Evaluated | Failed) -> None:
-        job = self.jobs.pop((core, self._life(core), ended.job), None)
-        if job is not None and job.tentative:
-            self._guesses(core, job, ended)
-        elif job is not None and isinstance(ended, Failed):
-            # The same buckets will be read again.
-            self._unread(core, job.outputs, job.begin)
-
-    def _unread(self, core: str, outputs: Collection[str], begin: int) -> None:
-        for (name, life, stream, _), read in self.run.read.items():
-            if (name, life) == (core, self._life(core)) and stream in outputs:
-                read[:] = [one for one in read if one[0] < begin]
-
-    def _guesses(self, core: str, job: Evaluate, ended: Evaluated | Failed) -> None:
-        replica = self.run.stage.world.cores[core]
-        if isinstance(ended, Failed) or not isinstance(replica, Replica):
-            return
-        for stream in job.outputs:
-            guessed = self.guessed.setdefault((core, self._life(core), stream), {})
-            for bucket in range(job.begin, job.end):
-                guessed[bucket] = _rows_read(replica, job, stream, bucket)
-
-    def _keeps(self, core: str, effect: Keep) -> None:
-        """What no stable job read for was guessed right, or so the replica says."""
+    def _keeps(self, now: float, core: str, effect: Keep) -> None:
         key = (core, self._life(core), effect.stream)
-        if not (guessed := self.guessed.get(key)):
-            return
-        # Another version may have guessed with other inputs.
-        computed = max((read[-1][0] for of, read in self.run.read.items() if of[:3] == key and read), default=-1)
+        finals, stage = self.run.finals.setdefault(key, []), self.run.stage
+        owned = core in stage.layout.running(stage.queries[core].name)
+        if key in self.anew:
+            self.anew.discard(key)
+            finals[:] = [one for one in finals if one.bucket < effect.begin]
         for bucket, content in enumerate(effect.contents, effect.begin):
-            rows = guessed.pop(bucket, {})
-            if bucket > computed and not content.lost:
-                for name, count in rows.items():
-                    self.run.read.setdefault((*key, name), []).append((bucket, count))
+            finals.append(Final(now, bucket, content, stage.lineage.of(content), owned))
 
     def _life(self, core: str) -> int:
         return self.run.stage.world.lives[core]
@@ -287,7 +296,6 @@ class Recorder:
     def _evaluates(self, now: float, core: str, job: Evaluate) -> None:
         run, life = self.run, self._life(core)
         run.wrong_views += [(now, core, stream, bucket) for stream, bucket in run.stage.lineage.wrong_in(job.view)]
-        self.jobs[core, life, job.job] = job
         if job.tentative:
             return
         replica = run.stage.world.cores[core]
@@ -296,12 +304,7 @@ class Recorder:
             length = run.stage.world.job_seconds(job)
             run.corrections.append(Correction(now, now + length, core, replica.turns.fresh))
         if replica.recovering:
-            # It may have to begin again while it is mute.
-            self._unread(core, job.outputs, job.begin)
-        for stream in job.outputs:
-            for bucket in range(job.begin, job.end):
-                for name, rows in _rows_read(replica, job, stream, bucket).items():
-                    run.read.setdefault((core, life, stream, name), []).append((bucket, rows))
+            self.anew |= {(core, life, stream) for stream in job.outputs}
 
     def _spoke(self, now: float, core: str) -> None:
         expected = self.came_back.pop((core, self._life(core)), None)
@@ -315,7 +318,7 @@ class Recorder:
         left = self._could_be(core, replica, found)
         # What lies behind a promise is not made final, nor what there is no room for.
         promised, outlets = replica.versions.plan.limit, replica.outlets
-        expected = {s: min(bucket, left[s], promised, outlets[s].room) for s, bucket in expected.items()}
+        expected = {s: min(bucket, left[s], promised, _room(outlets[s])) for s, bucket in expected.items()}
         self.spoke_at[core, self._life(core)] = now
         for stream, outlet in replica.outlets.items():
             positions = [
@@ -433,22 +436,21 @@ def _corrects(core: Replica) -> bool:
 def _held_up(core: Replica) -> bool:
     """Whether it could make something stable if it had not promised to wait, or had room for it (D72)."""
     for union in core.unions.values():
-        limit = min(core.versions.plan.limit, union.outlet.room)
+        limit = min(core.versions.plan.limit, _room(union.outlet))
         read = union.read(union.outlet.frontier).values()
         if union.outlet.frontier >= limit and min(port.frontier for port in read) > limit:
             return True
     return False
 
 
+def _room(outlet: dpc.Outlet) -> int:
+    """D72: the first bucket that there is no room for, whatever the replica says of it."""
+    return outlet.kept_from + outlet.settings.blocked_beyond
+
+
 def _fails(core: Replica) -> bool:
     """Whether its jobs fail, one after the other: it says so, and who reads from it looks for another."""
     return any(union.fails for union in core.unions.values())
-
-
-def _rows_read(core: Replica, job: Evaluate, stream: str, bucket: int) -> dict[str, int]:
-    """In a bucket, by input; below zero where it was not there."""
-    views = {name: job.view[name] for name in core.unions[stream].reading(bucket).reads if name in job.view}
-    return {name: view[bucket].count if bucket in view else -1 for name, view in views.items()}
 
 
 def _frontier(core: object, stream: str) -> int:

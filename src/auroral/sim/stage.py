@@ -28,13 +28,11 @@ from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.source import Source
 from auroral.dpc.values import Content
 from auroral.dpc.versions import Plan
-from auroral.sim.faults import CATALOG_HOST, OF_QUERIES, RECONFIGURES, Fault, WrongSchedule
+from auroral.sim.faults import CATALOG_HOST, OF_QUERIES, OF_SOURCES, RECONFIGURES, Fault, WrongSchedule
 from auroral.sim.lineage import Lineage
 from auroral.sim.scenario import CATALOG, CLIENT, CLIENT_HOST, Fragment, Scenario, host
 from auroral.sim.standin import content
 from auroral.sim.world import World
-
-OF_SOURCES = ("silence", "resume", "open", "close")
 
 
 @dataclass(slots=True)
@@ -122,7 +120,7 @@ class Stage:
         version = self.scenario.version(query, job.version)
         result = version.evaluate(job)
         final = {stream: union.fold.stable for stream, union in core.unions.items() if union.fold is not None}
-        self.lineage.evaluated({one.stream: one for one in version.outputs}, core.ports, job, result, final)
+        self.lineage.evaluated(name, {one.stream: one for one in version.outputs}, core.ports, job, result, final)
         return result
 
     def _job_seconds(self, job: Evaluate) -> float:

@@ -34,7 +34,6 @@ class Core(Protocol):
 
 Watcher = Callable[[float, str, Effect], None]
 Observer = Callable[[float, str, Event, list[Effect]], None]
-JobEnd = Callable[[str, Evaluated | Failed], None]
 Evaluation = Callable[[str, Evaluate], Evaluated]
 
 
@@ -81,8 +80,6 @@ class World:
     """Shown every effect that is not the world's own to carry out: neither messages, nor wakes, nor jobs."""
     observers: list[Observer] = field(default_factory=list)
     """Shown every event with its effects."""
-    ends: list[JobEnd] = field(default_factory=list)
-    """Shown what came of every job, before the core that it ran for."""
     network: Network = field(init=False)
     random: random.Random = field(init=False)
     wakes: dict[str, float] = field(default_factory=dict)
@@ -192,6 +189,4 @@ class World:
             return
         # The result of a job that is cancelled may be under way already.
         if (name, life, ended.job) not in self.cancelled or self.random.random() < 0.5:
-            for end in self.ends:
-                end(name, ended)
             self.tell(name, ended)

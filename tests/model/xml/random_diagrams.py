@@ -14,6 +14,7 @@ from auroral.model.boxes.combine import Combine
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import ALL, Join, JoinBuffer, JoinKind
 from auroral.model.boxes.later import Later
+from auroral.model.boxes.local_clock import OnLocalClock
 from auroral.model.boxes.locks import Lock, Unlock
 from auroral.model.boxes.lrwaitfor import LRWaitFor
 from auroral.model.boxes.resample import Resample
@@ -149,9 +150,11 @@ SPECS: st.SearchStrategy[BoxSpec] = st.one_of(
     st.builds(Lock, NAMES, names_of(1)),
     st.builds(Unlock, NAMES, names_of(1)),
     st.builds(Delay, st.integers(0, 10**6), st.floats(0, 10), st.sampled_from(["delay", "delay_sel"])),
+    st.builds(OnLocalClock, st.builds(WSort, names_of(1), SIZES, names_of(0))),
     st.builds(RandomDrop, RATES, POSITIVE, SEEDS),
-    st.builds(WindowDrop, RATES, POSITIVE, LENGTHS, LENGTHS, st.none(), names_of(0), st.just(False), SEEDS),
-    st.builds(WindowDrop, RATES, POSITIVE, SIZES, SIZES, NAMES, names_of(0), st.booleans(), SEEDS),
+    st.builds(WindowDrop, RATES, POSITIVE, LENGTHS, LENGTHS, st.none(), names_of(0), seed=SEEDS),
+    st.builds(WindowDrop, RATES, POSITIVE, SIZES, SIZES, NAMES, names_of(0), tuples=st.booleans(), seed=SEEDS),
+    st.builds(WindowDrop, RATES, POSITIVE, SIZES, SIZES, NAMES, names_of(0), by_values=st.booleans(), seed=SEEDS),
     st.builds(SOutput),
     st.builds(
         Later,

@@ -279,6 +279,8 @@ def test_drops() -> None:
     assert spec("window_drop", {**WINDOW_DROP, "group-by": "k"}) == WindowDrop(0.25, 4, 10, 5, "t", ("k",))
     counted = {**without(WINDOW_DROP, "order-on-field"), "window-size-by": "TUPLES", "order-by": "TUPLENUM"}
     assert spec("window_drop", counted) == WindowDrop(0.25, 4, 10, 5, tuples=True)
+    of_values = WindowDrop(0.25, 4, 10, 5, "t", by_values=True)
+    assert spec("window_drop", {**WINDOW_DROP, "order-by": "TUPLENUM"}) == of_values
     assert "'1.5'" in problem(box("random_drop", {**DROP, "drop_rate": "1.5"})).what
     assert "'0'" in problem(box("random_drop", {**DROP, "max_batch_size": "0"})).what
     assert "'order-on-field' is needed" in problem(box("window_drop", without(WINDOW_DROP, "order-on-field"))).what

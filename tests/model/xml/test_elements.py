@@ -64,6 +64,18 @@ def test_wrong_schemas() -> None:
     )
 
 
+def test_a_misspelt_type_does_not_hide_what_else_is_wrong() -> None:
+    """X7: the rest of the file is checked with the type that was meant, and with a string of any size."""
+    found = problems(
+        '<schema name="s"><field name="x" type="dobule"/><field name="y" type="string"/></schema>',
+        '<input stream="c" schema="s"/>',
+        box("filter", {"expression.0": "x > 1.0 and z > 1"}, name="one", ins=["c"], outs=["d"]),
+        box("map", {"expression.0": "y + 1", "output-field-name.0": "m"}, name="two", ins=["c"], outs=["e"]),
+    )
+    expected = ["'dobule' is not", "without a size", "unknown field 'z'", "+ does not work"]
+    assert [part in p.what for part, p in zip(expected, found, strict=True)] == [True] * 4
+
+
 @pytest.mark.parametrize("array", ["int(0...9)", "double(*...*, 0...3)", "row(0...*)", "grid", "row"])
 def test_arrays_are_refused(array: str) -> None:
     found = problems(

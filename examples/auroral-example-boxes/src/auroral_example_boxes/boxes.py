@@ -1,11 +1,11 @@
-"""Two box types: one that looks at a bucket, and one that looks back."""
+"""Three box types: one that looks at a bucket, one that looks back, and one that keeps a state."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from auroral.extend import Box, FieldName, FieldNames, Length, Schema, SchemaLike, length
+from auroral.extend import Box, FieldName, FieldNames, Fold, FoldRow, Length, Schema, SchemaLike, length
 
 TEN_SECONDS = length("10s")
 
@@ -59,3 +59,33 @@ class SinceLast(Box):
         # Rows of equal stime have no order: each of them is compared with what came before all of them.
         earlier = Window.partitionBy(*self.by).orderBy("stime").rangeBetween(-self.within, -1)
         return rows.withColumn(self.into, (sf.col("stime") - sf.max("stime").over(earlier)) / 1_000_000)
+
+
+@dataclass(frozen=True)
+class Sessions(Fold):
+    """Rows of a group that come one after the other, each within `gap` of the one before: how many, and how many seconds they took."""
+
+    by: FieldNames
+    gap: Length = TEN_SECONDS
+
+    def schema(self, rows: Schema) -> SchemaLike:
+        return {**{name: rows[name] for name in self.by}, "rows": "long", "seconds": "double"}
+
+    def key(self) -> tuple[str, ...]:
+        return self.by
+
+    def row(self, state: Any, row: FoldRow) -> Any:
+        first, _, rows = state or (row.stime, None, 0)
+        return (first, row.stime, rows + 1), []
+
+    def due(self, state: Any) -> int:
+        _, last, _ = state
+        return last + self.gap
+
+    def timeout(self, state: Any, key: tuple[Any, ...], stime: int) -> Any:
+        first, last, rows = state
+        result = {**dict(zip(self.by, key, strict=True)), "rows": rows, "seconds": (last - first) / 1_000_000}
+        return None, [result]
+
+    def horizon(self) -> int:
+        return self.gap

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -12,6 +12,7 @@ from auroral.model.boxes.base import TypedBox
 from auroral.model.expression import Typed
 from auroral.model.schema import Field
 from auroral.model.windows import Alignment, EventTimeWindow
+from auroral.model.xxhash import Column, window_is_dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,10 @@ class WindowSample:
     rate: float
     batch: int
 
+    def drops(self, group: Sequence[Column], number: int) -> bool:
+        """Whether window `number` of the group went."""
+        return window_is_dropped(self.box, group, number // self.batch, self.rate)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypedEventTimeAggregate(TypedAggregateBox):
@@ -111,6 +116,7 @@ class TypedValueWindows(TypedAggregateBox):
     alignment: Alignment
     slack: int
     timeout: int | None
+    kept_windows: tuple[WindowSample, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,3 +133,5 @@ class TypedTupleWindows(TypedAggregateBox):
     timeout: int | None
     field: str | None
     slack: int
+    kept_windows: tuple[WindowSample, ...] = ()
+    """At most one: a second window_drop would count the rows that the first one left."""

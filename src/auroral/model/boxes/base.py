@@ -51,6 +51,32 @@ class BoxFacts:
     compiles_to: str
 
 
+PASSED_ON = BoxFacts(
+    box_class="map",
+    ports="1 in, 1 out",
+    closing_event="-",
+    result_stime="the row's",
+    order_key="the input's",
+    state="none",
+    horizon="0",
+    deterministic=True,
+    convergent=True,
+    repeatable=True,
+    compiles_to="nothing",
+)
+"""Of a box that looks at each row by itself; others say in what they differ."""
+MOVED_BY_ROWS = replace(
+    PASSED_ON,
+    box_class="fold",
+    closing_event="a row",
+    horizon="-",
+    convergent=False,
+    repeatable=False,
+    compiles_to="a scan in processing order",
+)
+"""Of a box that keeps a state."""
+
+
 @dataclass(frozen=True, slots=True)
 class NotStime:
     """The field of input `port` that a window or a buffer is on does not carry the stream's stime."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from auroral.model.boxes.base import BoxClass, BoxFacts, Report, Source, TypedBox
+from auroral.model.boxes.base import MOVED_BY_ROWS, BoxClass, BoxFacts, Report, Source, TypedBox
 from auroral.model.boxes.stateless import schema_of
 from auroral.model.expression import Scope, Typed
 from auroral.model.stream import StreamType
@@ -33,18 +33,13 @@ class Combine:
     columns: tuple[tuple[str, Source], ...]
 
     type: ClassVar[str] = "combine"
-    facts: ClassVar[BoxFacts] = BoxFacts(
-        box_class="fold",
+    facts: ClassVar[BoxFacts] = replace(
+        MOVED_BY_ROWS,
         ports="N in (required), 1 out",
         closing_event="the last of the rows that belong together",
         result_stime="that row's",
         order_key="stime and key of the rows of all inputs",
         state="rows that wait for others, per key",
-        horizon="-",
-        deterministic=True,
-        convergent=False,
-        repeatable=False,
-        compiles_to="a scan in processing order",
     )
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:

@@ -1,4 +1,4 @@
-"""Boxes, and forms of boxes, that load and check now and run in a later release."""
+"""Boxes that load and check now and run in a later release."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from auroral.model.boxes.base import BoxClass, BoxFacts, NotStime, Report, TypedBox
+from auroral.model.boxes.base import BoxClass, BoxFacts, Report, TypedBox
 from auroral.model.stream import StreamType
 
 
@@ -33,17 +33,6 @@ LATER = {
     "sweeper": NotYet("Borealis put it there by itself", "leave it out: auroral query reads what is kept"),
     "scontrol": NotYet("the system inserts control boxes by itself", "leave it out"),
 }
-
-_VALUES = "write window-size-by VALUES with order-by FIELD, on the field that is the input's stime"
-TUPLE_WINDOWS = NotYet("dropping windows over a number of tuples comes in a later release", _VALUES)
-FIELD_WINDOWS = NotYet(
-    "dropping windows on a field that does not carry the stream's stime comes in a later release",
-    "put the window on a field that carries the stream's stime; `auroral check` says where the time is lost",
-)
-FORMS = {
-    "window_drop": (TUPLE_WINDOWS, FIELD_WINDOWS),
-}
-"""What does not run yet of box types that do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,5 +66,5 @@ class Later:
         return later(self.not_yet)
 
 
-def later(reason: NotYet, outputs: tuple[StreamType, ...] = (), *not_stime: NotStime) -> TypedLater:
-    return TypedLater(outputs=outputs, box_class=BoxClass.FOLD, reason=reason, not_stime=not_stime)
+def later(reason: NotYet, outputs: tuple[StreamType, ...] = ()) -> TypedLater:
+    return TypedLater(outputs=outputs, box_class=BoxClass.FOLD, reason=reason)

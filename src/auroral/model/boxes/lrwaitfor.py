@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
-from auroral.model.boxes.base import BoxClass, BoxFacts, Report, TypedBox, expect_ports
+from auroral.model.boxes.base import MOVED_BY_ROWS, BoxClass, BoxFacts, Report, TypedBox, expect_ports
 from auroral.model.boxes.row_windows import as_written, ordering_field, value_unit
 from auroral.model.stream import StreamType
 from auroral.model.types import LONG
@@ -36,18 +36,13 @@ class LRWaitFor:
     from_data: bool = False
 
     type: ClassVar[str] = "lrwaitfor"
-    facts: ClassVar[BoxFacts] = BoxFacts(
-        box_class="fold",
+    facts: ClassVar[BoxFacts] = replace(
+        MOVED_BY_ROWS,
         ports="2 in (required), 1 out",
         closing_event="a row of input 1, or none where its group has come that far",
         result_stime="that of the row of input 1; the row's own where it need not wait",
         order_key="stime and key of the row of input 0",
         state="how far a group has come, and the rows that wait, per group",
-        horizon="-",
-        deterministic=True,
-        convergent=False,
-        repeatable=False,
-        compiles_to="a scan in processing order",
     )
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:

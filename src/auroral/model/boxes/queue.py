@@ -79,7 +79,7 @@ class UpdateQueue:
         horizon="0",
         deterministic=True,
         convergent=True,
-        repeatable=True,
+        repeatable=False,
         compiles_to="row_number() over the rows of a bucket and key",
     )
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from auroral.model.boxes.base import BoxClass, BoxFacts, Report, TypedBox, expect_ports
+from auroral.model.boxes.base import MOVED_BY_ROWS, BoxClass, BoxFacts, Report, TypedBox, expect_ports
 from auroral.model.boxes.stateless import schema_of
 from auroral.model.boxes.window_sizes import LARGEST
 from auroral.model.stream import StreamType
@@ -37,18 +37,14 @@ class Resample:
     group_by: tuple[str, ...] = ()
 
     type: ClassVar[str] = "resample"
-    facts: ClassVar[BoxFacts] = BoxFacts(
-        box_class="fold",
+    facts: ClassVar[BoxFacts] = replace(
+        MOVED_BY_ROWS,
         ports="2 in (required), 1 out",
         closing_event="a row of input 1, or the boundary past the row's stime + within",
         result_stime="that of the row of input 1; without one, the row's + within",
         order_key="stime and key of the row of input 0",
         state="the last row of input 1, and rows of input 0 that wait, per group",
-        horizon="-",
-        deterministic=True,
         convergent=True,
-        repeatable=False,
-        compiles_to="a scan in processing order",
     )
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:

@@ -54,7 +54,7 @@ class Revisable:
         horizon="keep",
         deterministic=True,
         convergent=True,
-        repeatable=True,
+        repeatable=False,
         compiles_to="aggregate() over the history of keys that are revised",
     )
 
@@ -122,7 +122,7 @@ class Settled:
         horizon="the kept history",
         deterministic=True,
         convergent=True,
-        repeatable=True,
+        repeatable=False,
         compiles_to="row_number() over equal rows, up to the sum of what was added and taken away",
     )
 

@@ -46,7 +46,7 @@ class Revision:
         horizon="0; the kept history + size for windows",
         deterministic=True,
         convergent=True,
-        repeatable=True,
+        repeatable=False,
         compiles_to="the same as filter, map and aggregate behind an input with revisions",
     )
 

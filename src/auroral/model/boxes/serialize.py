@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from auroral.model.boxes.base import BoxFacts, Report, TypedBox
+from auroral.model.boxes.base import PASSED_ON, BoxFacts, Report, TypedBox
 from auroral.model.boxes.stateless import TypedIdentity, TypedUnion, merged
 from auroral.model.stream import CONTROL, StreamType
 
@@ -21,17 +21,10 @@ class SUnion:
 
     type: ClassVar[str] = "sunion"
     takes_revisions: ClassVar[bool] = True
-    facts: ClassVar[BoxFacts] = BoxFacts(
-        box_class="map",
+    facts: ClassVar[BoxFacts] = replace(
+        PASSED_ON,
         ports="N in (optional, one must be there), control + 1 or N out",
-        closing_event="-",
-        result_stime="the row's",
         order_key="input index, then the input's",
-        state="none",
-        horizon="0",
-        deterministic=True,
-        convergent=True,
-        repeatable=True,
         compiles_to="UNION ALL, or nothing",
     )
 
@@ -71,19 +64,7 @@ class SOutput:
 
     type: ClassVar[str] = "soutput"
     takes_revisions: ClassVar[bool] = True
-    facts: ClassVar[BoxFacts] = BoxFacts(
-        box_class="map",
-        ports="1 in, control + 1 out",
-        closing_event="-",
-        result_stime="the row's",
-        order_key="the input's",
-        state="none",
-        horizon="0",
-        deterministic=True,
-        convergent=True,
-        repeatable=True,
-        compiles_to="nothing",
-    )
+    facts: ClassVar[BoxFacts] = replace(PASSED_ON, ports="1 in, control + 1 out")
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
         if len(inputs) != 1 or outputs not in (1, 2):

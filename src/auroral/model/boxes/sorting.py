@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from auroral.model.boxes.base import BoxClass, BoxFacts, Report, TypedBox, expect_ports
+from auroral.model.boxes.base import MOVED_BY_ROWS, BoxClass, BoxFacts, Report, TypedBox, expect_ports
 from auroral.model.boxes.row_windows import microseconds, timeout_is_fine
 from auroral.model.stream import StreamType
 from auroral.model.types import LONG
@@ -30,18 +30,11 @@ class BSort:
     group_by: tuple[str, ...] = ()
 
     type: ClassVar[str] = "bsort"
-    facts: ClassVar[BoxFacts] = BoxFacts(
-        box_class="fold",
-        ports="1 in, 1 out",
-        closing_event="a row",
+    facts: ClassVar[BoxFacts] = replace(
+        MOVED_BY_ROWS,
         result_stime="that of the row that pushes it out",
         order_key="that of the row that pushes it out",
         state="slack rows per group",
-        horizon="-",
-        deterministic=True,
-        convergent=False,
-        repeatable=False,
-        compiles_to="a scan in processing order",
     )
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
@@ -86,18 +79,12 @@ class WSort:
     group_by: tuple[str, ...] = ()
 
     type: ClassVar[str] = "wsort"
-    facts: ClassVar[BoxFacts] = BoxFacts(
-        box_class="fold",
-        ports="1 in, 1 out",
+    facts: ClassVar[BoxFacts] = replace(
+        MOVED_BY_ROWS,
         closing_event="boundary past a row's stime + timeout",
         result_stime="that of the row that is waited for + timeout - 1 us",
         order_key="group key, position",
         state="rows of one timeout, and the last that went on, per group",
-        horizon="-",
-        deterministic=True,
-        convergent=False,
-        repeatable=False,
-        compiles_to="a scan in processing order",
     )
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from auroral.model.boxes.base import BoxClass, BoxFacts, Report, Source, TypedBox, error_stream, expect_ports
+from auroral.model.boxes.base import PASSED_ON, BoxClass, BoxFacts, Report, Source, TypedBox, error_stream, expect_ports
 from auroral.model.errors import DiagramError
 from auroral.model.expression import Typed, bare_field
 from auroral.model.on_error import OnError
@@ -38,18 +38,8 @@ class Filter:
 
     type: ClassVar[str] = "filter"
     takes_revisions: ClassVar[bool] = True
-    facts: ClassVar[BoxFacts] = BoxFacts(
-        box_class="map",
-        ports="1 in, one out a predicate (+ else) (+ errors)",
-        closing_event="-",
-        result_stime="the row's",
-        order_key="the input's",
-        state="none",
-        horizon="0",
-        deterministic=True,
-        convergent=True,
-        repeatable=True,
-        compiles_to="WHERE",
+    facts: ClassVar[BoxFacts] = replace(
+        PASSED_ON, ports="1 in, one out a predicate (+ else) (+ errors)", compiles_to="WHERE"
     )
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
@@ -98,19 +88,7 @@ class Map:
 
     type: ClassVar[str] = "map"
     takes_revisions: ClassVar[bool] = True
-    facts: ClassVar[BoxFacts] = BoxFacts(
-        box_class="map",
-        ports="1 in, 1 out (+ errors)",
-        closing_event="-",
-        result_stime="the row's",
-        order_key="the input's",
-        state="none",
-        horizon="0",
-        deterministic=True,
-        convergent=True,
-        repeatable=True,
-        compiles_to="SELECT",
-    )
+    facts: ClassVar[BoxFacts] = replace(PASSED_ON, ports="1 in, 1 out (+ errors)", compiles_to="SELECT")
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
         side = self.on_error is OnError.REJECT and outputs == 2
@@ -238,17 +216,10 @@ class Union:
 
     type: ClassVar[str] = "union"
     takes_revisions: ClassVar[bool] = True
-    facts: ClassVar[BoxFacts] = BoxFacts(
-        box_class="map",
+    facts: ClassVar[BoxFacts] = replace(
+        PASSED_ON,
         ports="N in (optional, one must be there), 1 out",
-        closing_event="-",
-        result_stime="the row's",
         order_key="input index, then the input's",
-        state="none",
-        horizon="0",
-        deterministic=True,
-        convergent=True,
-        repeatable=True,
         compiles_to="UNION ALL",
     )
 
@@ -290,19 +261,7 @@ class Delay:
 
     type: ClassVar[str] = "delay"
     takes_revisions: ClassVar[bool] = True
-    facts: ClassVar[BoxFacts] = BoxFacts(
-        box_class="map",
-        ports="1 in, 1 out",
-        closing_event="-",
-        result_stime="the row's",
-        order_key="the input's",
-        state="none",
-        horizon="0",
-        deterministic=True,
-        convergent=True,
-        repeatable=True,
-        compiles_to="SELECT, with a pause of delay-ms for each row",
-    )
+    facts: ClassVar[BoxFacts] = replace(PASSED_ON, compiles_to="SELECT, with a pause of delay-ms for each row")
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
         if not expect_ports(report, "delay", inputs, outputs, 1, 1):

@@ -12,7 +12,7 @@ from auroral.model.boxes.changes import TableChanges
 from auroral.model.boxes.combine import Combine
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join
-from auroral.model.boxes.later import FORMS, LATER, NotYet
+from auroral.model.boxes.later import LATER, NotYet
 from auroral.model.boxes.locks import Lock, Unlock
 from auroral.model.boxes.lrwaitfor import LRWaitFor
 from auroral.model.boxes.queue import UpdateQueue
@@ -73,11 +73,6 @@ def box_table() -> str:
         lines.append(f"| {box.type} | " + " | ".join(cells) + " |")
     lines += ["", "These load and check, and do not run yet:", ""]
     return "\n".join(lines) + "\n" + _later_table((name, reason) for name, reason in sorted(LATER.items()))
-
-
-def forms_table() -> str:
-    """Markdown: what does not run yet of boxes that do."""
-    return _later_table((box, reason) for box, reasons in FORMS.items() for reason in reasons)
 
 
 def _later_table(rows: Iterable[tuple[str, NotYet]]) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from auroral.model.boxes.apply import Apply
-from auroral.model.boxes.base import BoxFacts, Report, TypedBox, expect_ports
-from auroral.model.boxes.user_class import Box, BoxParameter, Form, parameters_of
+from auroral.model.boxes.base import MOVED_BY_ROWS, BoxFacts, Report, TypedBox, expect_ports
+from auroral.model.boxes.user_class import Box, BoxParameter, Fold, Form, parameters_of
+from auroral.model.boxes.user_fold import typed_fold
 from auroral.model.duration import microseconds
 from auroral.model.errors import DiagramError, Problem
 from auroral.model.packages import Kind as Offered
@@ -34,12 +35,17 @@ class BoxType:
     def facts(self) -> BoxFacts:
         """Its row in a table of boxes."""
         ports = f"{self.made.inputs or 'N'} in (required), 1 out"
+        if issubclass(self.made, Fold):
+            return _fold_facts(ports)
         how = "compute, over many buckets at once" if self.made.cut_free else "compute, for each bucket"
         return _facts(ports, how)
 
     def with_parameters(self, values: Mapping[str, Any]) -> UserBox:
         """Raises a ValueError that says which value cannot be."""
-        return UserBox(self.name, self.made(**values), self.package)
+        return self.with_box(self.made(**values))
+
+    def with_box(self, box: Box) -> UserBox:
+        return (UserFoldBox if isinstance(box, Fold) else UserBox)(self.name, box, self.package)
 
 
 def _facts(ports: str, compiles_to: str) -> BoxFacts:
@@ -55,6 +61,17 @@ def _facts(ports: str, compiles_to: str) -> BoxFacts:
         convergent=True,
         repeatable=False,
         compiles_to=compiles_to,
+    )
+
+
+def _fold_facts(ports: str) -> BoxFacts:
+    return replace(
+        MOVED_BY_ROWS,
+        ports=ports,
+        closing_event="a row, or the boundary past what is due",
+        result_stime="the row's; what is due - 1 us",
+        order_key="input, the row's, key, number",
+        state="as the box says, per key",
     )
 
 
@@ -109,6 +126,7 @@ class UserBox:
             schema = schema_from(self.box.schema(*(stream.schema for stream in inputs)))
             horizon = self.box.horizon()
             past = horizon if isinstance(horizon, int) else microseconds(horizon)
+            key = tuple(self.box.key()) if isinstance(self.box, Fold) else ()
         except DiagramError as error:
             report.problems += [
                 Problem(f"{self.type_name}: {p.what}", report.place, p.allowed, p.next_step) for p in error.problems
@@ -122,6 +140,8 @@ class UserBox:
                 next_step="give it other streams or parameters, or mend the box",
             )
             return None
+        if isinstance(self.box, Fold):
+            return typed_fold(self.box, schema, key, past, inputs, report)
         return Apply(self.box.compute, schema, past, type(self.box).cut_free).resolve(inputs, outputs, report)
 
     def _fields(self) -> Iterator[str]:
@@ -131,3 +151,9 @@ class UserBox:
                 yield value
             elif parameter.form is Form.FIELDS:
                 yield from value
+
+
+class UserFoldBox(UserBox):
+    """One that keeps a state."""
+
+    facts: ClassVar[BoxFacts] = _fold_facts("as the box says")

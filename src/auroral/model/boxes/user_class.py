@@ -16,6 +16,7 @@ class TopN(Box):
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, get_type_hints
@@ -78,6 +79,43 @@ class Box:
         raise NotImplementedError
 
 
+class FoldRow(dict[str, Any]):
+    """The fields of a row that a `Fold` is handed, its stime, and the number of the input that it came from."""
+
+    def __init__(self, fields: Iterable[tuple[str, Any]], stime: int, port: int):
+        super().__init__(fields)
+        self.stime, self.port = stime, port
+
+
+class Fold(Box):
+    """Base of users' boxes that keep a state, one for each key: what they give may depend on all rows of the past.
+
+    A state is of plain values: None, bool, int, float, str, bytes, Decimal, and tuples, lists, dicts and sets of them. It is None before
+    the first row of a key; a box that gives None has forgotten the key. Results are dicts with the fields of the result, and have the
+    stime of the row, or that which was due less one microsecond. Nothing but the arguments may decide what a method gives.
+    """
+
+    def key(self) -> tuple[str, ...]:
+        """The fields of every input whose values have a state of their own; without any, there is one for all rows."""
+        return ()
+
+    def row(self, state: Any, row: FoldRow) -> tuple[Any, Iterable[Mapping[str, Any]]]:
+        """The state after a row, and results. Rows come in processing order: by stime, then by input."""
+        raise NotImplementedError
+
+    def due(self, state: Any) -> int | None:
+        """The next stime at which `timeout` is to be called if no row comes before; later than that of the last call."""
+        return None
+
+    def timeout(self, state: Any, key: tuple[Any, ...], stime: int) -> tuple[Any, Iterable[Mapping[str, Any]]]:
+        """The state after `stime`, which was due, and results."""
+        raise NotImplementedError
+
+    def horizon(self) -> Duration | int:
+        """How long after the last row something may still be due: so long a run with --flush goes on behind its end."""
+        return 0
+
+
 @dataclass(frozen=True, slots=True)
 class BoxParameter:
     """A field of a box's class, as files and programs give it."""
@@ -112,9 +150,11 @@ def parameters_of(made: type[Box]) -> tuple[BoxParameter, ...]:
     """Raises a TypeError where the class is none that a box can have."""
     if not getattr(getattr(made, "__dataclass_params__", None), "frozen", False):
         raise TypeError(f"{made.__qualname__} is no frozen dataclass: write @dataclass(frozen=True) above it")
-    for method in ("schema", "compute"):
-        if getattr(made, method) is getattr(Box, method):
+    for method in ("schema", "row" if issubclass(made, Fold) else "compute"):
+        if getattr(made, method) is getattr(Fold if method == "row" else Box, method):
             raise TypeError(f"{made.__qualname__} has no method {method!r}")
+    if issubclass(made, Fold) and made.due is not Fold.due and made.timeout is Fold.timeout:
+        raise TypeError(f"{made.__qualname__} has a method 'due' and no method 'timeout'")
     hints = get_type_hints(made, include_extras=True)
     found = []
     for one in fields(made):  # type: ignore[arg-type]  # it is one, as was seen above

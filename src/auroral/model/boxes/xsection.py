@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from auroral.model.aggregates import typed_aggregate
 from auroral.model.boxes.aggregate_typed import TypedAggregateBox
-from auroral.model.boxes.base import BoxClass, BoxFacts, Report, TypedBox, expect_ports
+from auroral.model.boxes.base import MOVED_BY_ROWS, BoxClass, BoxFacts, Report, TypedBox, expect_ports
 from auroral.model.boxes.resolving import Resolving
 from auroral.model.boxes.window_sizes import LARGEST
 from auroral.model.stream import StreamType
@@ -31,18 +31,8 @@ class XSection:
     within: int | None = None
 
     type: ClassVar[str] = "xsection"
-    facts: ClassVar[BoxFacts] = BoxFacts(
-        box_class="fold",
-        ports="1 in, 1 out",
-        closing_event="a row",
-        result_stime="the row's",
-        order_key="the input's",
-        state="the newest row of each value of the fields that it goes across",
-        horizon="-",
-        deterministic=True,
-        convergent=False,
-        repeatable=False,
-        compiles_to="a scan in processing order",
+    facts: ClassVar[BoxFacts] = replace(
+        MOVED_BY_ROWS, state="the newest row of each value of the fields that it goes across"
     )
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:

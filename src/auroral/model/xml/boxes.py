@@ -21,6 +21,7 @@ from auroral.model.xml.stime_windows import KIND, WINDOW_PARAMETERS
 from auroral.model.xml.tabled import TABLE_MAKERS, TABLE_SHAPES
 from auroral.model.xml.windowed import (
     JOIN_PARAMETERS,
+    LOCAL_CLOCK,
     LOOKS,
     ROW_WINDOW_PARAMETERS,
     SIDES,
@@ -53,7 +54,7 @@ _AGGREGATE = Shape(
         "drop-mode": _NO_DROPS,
         "last-agg": _NO_DROPS,
     },
-    ours=(*WINDOW_PARAMETERS, *ROW_WINDOW_PARAMETERS, _GROUP_BY),
+    ours=(*WINDOW_PARAMETERS, *ROW_WINDOW_PARAMETERS, LOCAL_CLOCK, _GROUP_BY),
     instead={KIND: ("window-size", "advance", "window-size-by", "order-by")},
 )
 _JOIN_COMMON = ("left-order-on-field", "right-order-on-field", "out-field.N", "out-field-name.N", "timeout")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from auroral.model.boxes.later import FORMS, LATER
+from auroral.model.boxes.later import LATER
 from auroral.model.xml.boxes import ARRAY_BOXES, SHAPES
 from auroral.model.xml.read import LOAD_GENERATOR
 from auroral.model.xml.vocabulary import DEPLOYMENT, DIAGRAM, UPDATE, Tag
@@ -69,8 +69,7 @@ def box_types() -> str:
         if name in LATER:
             rows.append(f"| {name} | {LOADS} | {LATER[name].why}; instead: {LATER[name].instead} |")
             continue
-        forms = [form.why for names, found in FORMS.items() if name in names.split(", ") for form in found]
-        rows.append(f"| {name} | {RUNS} | {'not yet: ' if forms else ''}{'; '.join(forms)} |")
+        rows.append(f"| {name} | {RUNS} |  |")
     arrays = ", ".join(f"`{name}`" for name in ARRAY_BOXES)
     rows.append(f"| {arrays}, and others of arrays | {REFUSED} | array and video boxes are not supported |")
     return _table("box type", rows)

@@ -19,7 +19,6 @@ WINDOW_DROP = Shape(
     ("order-on-field", "group-by"),
     ours=(KIND, *SIZES, _SEED, "auroral:group-by.N"),
     instead={KIND: ("window-size", "window-slide", "window-size-by", "order-by")},
-    idle={"order-by": "whole windows of the stime go, whatever the order of rows"},
 )
 
 
@@ -51,4 +50,5 @@ def window_drop(parameters: Parameters, _inputs: int) -> BoxSpec:
             next_step='add <parameter name="order-on-field" value="..."/>',
         )
     sizes = [parameters.number(name, 0, above=True) or 1 for name in ("window-size", "window-slide")]
-    return WindowDrop(rate or 0.0, batch or 1, sizes[0], sizes[1], field or None, group_by, tuples, seed)
+    by_values = not tuples and not by_field
+    return WindowDrop(rate or 0.0, batch or 1, sizes[0], sizes[1], field or None, group_by, tuples, by_values, seed)

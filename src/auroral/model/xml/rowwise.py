@@ -18,13 +18,14 @@ from auroral.model.boxes.xsection import XSection
 from auroral.model.duration import UNITS
 from auroral.model.expression import parse_aggregate
 from auroral.model.xml.parameters import LARGEST, Parameters, Shape
+from auroral.model.xml.windowed import LOCAL_CLOCK, on_clock
 
 WITHIN = "auroral:within"
 """A length of time where seconds of window-size are too coarse."""
 _ORDER_ON, _GROUP_BY = "auroral:order-on.N", "auroral:group-by.N"
 _BY_ORDER = {"auroral:order-on.0": ("order-on",)}
 BSORT = Shape(("order-on", "slack"), ("group-by",), ours=(_ORDER_ON, _GROUP_BY), instead=_BY_ORDER)
-WSORT = Shape(("order-on", "timeout"), ("group-by",), ours=(_ORDER_ON, _GROUP_BY), instead=_BY_ORDER)
+WSORT = Shape(("order-on", "timeout"), ("group-by",), ours=(_ORDER_ON, LOCAL_CLOCK, _GROUP_BY), instead=_BY_ORDER)
 WAITFOR = Shape(("predicate", "timeout"), sql=("predicate",))
 RESAMPLE = Shape(
     ("out-field.N", "window-size"),
@@ -48,7 +49,7 @@ def bsort(parameters: Parameters, _inputs: int) -> BoxSpec:
 
 def wsort(parameters: Parameters, _inputs: int) -> BoxSpec:
     timeout = parameters.number("timeout", 0, above=True) or 1
-    return WSort(parameters.names("order-on"), timeout, parameters.names("group-by"))
+    return on_clock(WSort(parameters.names("order-on"), timeout, parameters.names("group-by")), parameters)
 
 
 def waitfor(parameters: Parameters, _inputs: int) -> BoxSpec:

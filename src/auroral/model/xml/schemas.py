@@ -73,14 +73,13 @@ class Schemas:
         return tuple((name, schema) for name, schema in self.known.items() if schema is not None)
 
     def _schema(self, element: Element) -> Schema | None:
-        before = len(self.notes.errors)
         fields = self._fields(element)
         try:
             schema = Schema(tuple(f for f in fields if f is not None))
         except DiagramError as error:
             self._repeat(error.problems, self.notes.place(element))
             return None
-        return schema if len(self.notes.errors) == before and all(f is not None for f in fields) else None
+        return schema if all(f is not None for f in fields) else None
 
     def _fields(self, element: Element) -> list[Field | None]:
         """The fields. In Borealis the result of a join may have a name twice: the second is called as our joins call it."""
@@ -125,12 +124,14 @@ class Schemas:
         except UnknownType as error:
             step = error.next_step("choose one of these")
             self.notes.error(element, f"field {name!r}: {error}", allowed=allowed_types(), next_step=step)
-            return None
-        sized = self._sized(element, name, field_type)
-        return None if sized is None else Field(name, sized)
+            if error.meant is None:
+                return None
+            # As if it were that: what is wrong with the boxes that read the field is then said as well.
+            field_type = parse_type(error.meant)
+        return Field(name, self._sized(element, name, field_type))
 
-    def _sized(self, element: Element, name: str, field_type: FieldType) -> FieldType | None:
-        """A string needs its size, and nothing else has one."""
+    def _sized(self, element: Element, name: str, field_type: FieldType) -> FieldType:
+        """A string needs its size, and nothing else has one. Where it is wrong, boxes are checked with a string of any size."""
         size = element.attributes.get("size")
         if field_type.kind is not Kind.STRING:
             if size is not None:
@@ -143,6 +144,6 @@ class Schemas:
             self.notes.error(
                 element, what, "the largest number of characters, or any", 'add size="...", or auroral:size="any"'
             )
-            return None
+            return field_type
         number = self.notes.whole(element, f"field {name!r}: the size of a string", size, 1, MAX_STRING)
-        return None if number is None else string(number)
+        return field_type if number is None else string(number)

@@ -9,6 +9,8 @@ from dataclasses import replace
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.base import BoxSpec, Source
 from auroral.model.boxes.join import ALL, Join, JoinBuffer, JoinKind
+from auroral.model.boxes.local_clock import LOCAL, OnLocalClock
+from auroral.model.boxes.sorting import WSort
 from auroral.model.expression import parse_aggregate
 from auroral.model.windows import Alignment, FieldWindow, TupleWindow
 from auroral.model.xml.parameters import Parameters
@@ -24,6 +26,7 @@ _KIND, _UNMATCHED, SIDES = "auroral:kind", "auroral:unmatched-when-missing", "au
 JOIN_PARAMETERS = (*WITHIN, _KIND, _UNMATCHED, SIDES)
 NAMED, BY_VALUES = "auroral:named", "auroral:by-values"
 ROW_WINDOW_PARAMETERS = (NAMED, BY_VALUES)
+LOCAL_CLOCK = "auroral:clock"
 """Of windows that rows close: whether results have the field that they are on, and whether it is that field and never the stime."""
 SIZE_BYS = ("VALUES", "TUPLES")
 ORDER_BYS = ("FIELD", "TUPLENUM")
@@ -32,6 +35,15 @@ _BARE = re.compile(r"(?:left|right)\.(\w+)|(\w+)")
 
 
 def aggregate(parameters: Parameters, _inputs: int) -> BoxSpec:
+    return on_clock(_aggregate(parameters), parameters)
+
+
+def on_clock(spec: Aggregate | WSort, parameters: Parameters) -> BoxSpec:
+    """The box, with timeouts by the clock that a parameter of ours names."""
+    return spec if parameters.choice(LOCAL_CLOCK, (LOCAL,)) is None else OnLocalClock(spec)
+
+
+def _aggregate(parameters: Parameters) -> Aggregate:
     """`drop-mode` and `last-agg` steered how the old engine passed on dropped windows: an aggregate here knows what was dropped."""
     if KIND in parameters.given:
         start, group_by = parameters.text("auroral:start"), parameters.names("group-by")

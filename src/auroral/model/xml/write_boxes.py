@@ -11,6 +11,7 @@ from auroral.model.boxes.changes import TableChanges
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import ALL, Join, JoinBuffer, JoinKind
 from auroral.model.boxes.later import Later
+from auroral.model.boxes.local_clock import LOCAL, OnLocalClock
 from auroral.model.boxes.revisable import Revisable, Settled
 from auroral.model.boxes.revision import Revision
 from auroral.model.boxes.serialize import SOutput, SUnion
@@ -21,7 +22,7 @@ from auroral.model.on_error import OnError
 from auroral.model.windows import FieldWindow, TupleWindow
 from auroral.model.xml.queries import CHANGES
 from auroral.model.xml.stime_windows import STIME
-from auroral.model.xml.windowed import ALL_ROWS, LOOKS, SIDES, is_static
+from auroral.model.xml.windowed import ALL_ROWS, LOCAL_CLOCK, LOOKS, SIDES, is_static
 from auroral.model.xml.write_parameters import (
     Parameter,
     Unwritable,
@@ -99,6 +100,9 @@ def _parameters(spec: BoxSpec) -> Iterator[Parameter]:
                 f"it applies the Python function {name!r}, which no text can hold",
                 "make a box type of it in a package (docs/user-boxes.md): then a file can name it",
             )
+        case OnLocalClock():
+            yield from _parameters(spec.inner)
+            yield Parameter(LOCAL_CLOCK, LOCAL)
         case UserBox():
             yield from _user(spec)
         case _:
@@ -168,7 +172,8 @@ def _window_drop(spec: WindowDrop) -> Iterator[Parameter]:
     if spec.field is None and not spec.tuples:
         yield from lengths(STIME, spec.size, spec.advance)
     else:
-        by, order = ("TUPLES", "TUPLENUM") if spec.tuples else ("VALUES", "FIELD")
+        by = "TUPLES" if spec.tuples else "VALUES"
+        order = "TUPLENUM" if spec.tuples or spec.by_values else "FIELD"
         yield from sizes(by, order, spec.size, spec.advance, "window-slide")
         if spec.field is not None:
             yield Parameter("order-on-field", spec.field)

@@ -12,6 +12,7 @@ from auroral.dpc.settings import AS_USUAL, Choices, Settings
 from auroral.edge.deliverysinks import Place, check_table, place_of
 from auroral.edge.intake import Intake, Way, parse_intake
 from auroral.model.boxes.changes import TableChanges
+from auroral.model.boxes.local_clock import local_clocks
 from auroral.model.checking import Checked
 from auroral.model.deployment import ENDPOINTS, LOCAL_HOST, SHARED, Endpoint, endpoint
 from auroral.model.deployment_text import read_deployment_text
@@ -228,7 +229,15 @@ def _intakes(checked: Checked, fragments: Fragments, given: Mapping[str, str]) -
             raise DeploymentError(
                 f"there is no input {stream!r}\n    allowed: {', '.join(fragments.sources)}\n    next: check --input"
             )
-    found = {stream: parse_intake(stream, given.get(stream, "tcp:")) for stream in fragments.sources}
+    clocks = local_clocks(checked.diagram)
+    usual = {stream: "clock" if stream in clocks else "tcp:" for stream in fragments.sources}
+    found = {stream: parse_intake(stream, given.get(stream, usual[stream])) for stream in fragments.sources}
+    for stream, intake in found.items():
+        if intake.way is Way.CLOCK and stream not in clocks:
+            raise DeploymentError(
+                f"input {stream!r} is no clock\n    allowed: clock for {', '.join(clocks) or 'inputs that timeouts go by'}\n"
+                "    next: say how its rows come in"
+            )
     read = [stream for stream, intake in found.items() if intake.way is Way.STDIN]
     if len(read) > 1:
         raise DeploymentError(

@@ -96,12 +96,20 @@ class SourceProxy:
         return tuple(map(content_of, by_bucket(rows, self.first + begin, self.first + end, self.bucket)))
 
 
+def closed_buckets(folder: Path) -> int:
+    """How many the source whose log is there has closed, as it noted them: 0 for one that has not begun."""
+    times = folder / Notes.TIMES
+    return times.stat().st_size // 8 if times.exists() else 0
+
+
 class Notes:
     """What a source remembers besides its log, which it can do without: from where on somebody may need it, and when buckets were
     closed."""
 
+    TIMES = "closed_at"
+
     def __init__(self, folder: Path):
-        self._needed, self._times = folder / "needed_from", folder / "closed_at"
+        self._needed, self._times = folder / "needed_from", folder / self.TIMES
         self._fd = os.open(self._times, os.O_RDWR | os.O_CREAT, 0o644)
 
     @property

@@ -16,13 +16,19 @@ from auroral.sim.invariants.bounds import (
     stable_where_it_can_be,
     within_the_bound,
 )
-from auroral.sim.invariants.buffers import buffers_are_bounded, nothing_is_hoarded, what_is_asked_for_is_kept
+from auroral.sim.invariants.buffers import (
+    buffers_are_bounded,
+    nothing_is_hoarded,
+    only_what_has_no_room_is_lost,
+    what_is_asked_for_is_kept,
+)
 from auroral.sim.invariants.replicas import (
     changes_hold,
     moves_end,
     mute_until_right,
     nobody_falls_behind,
     one_keeps_answering,
+    one_owner,
     turns_come,
 )
 from auroral.sim.invariants.stable import (
@@ -70,11 +76,13 @@ INVARIANTS: tuple[Invariant, ...] = (
     mute_until_right,
     one_keeps_answering,
     turns_come,
+    one_owner,
     moves_end,
     changes_hold,
     what_is_asked_for_is_kept,
     nothing_is_hoarded,
     buffers_are_bounded,
+    only_what_has_no_room_is_lost,
 )
 """That two runs of one seed are the same is the remaining one: `simulate.same_again`."""
 

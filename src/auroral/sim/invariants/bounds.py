@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from auroral.dpc.settings import Policy, Settings
 from auroral.dpc.usual import REMEMBERED
-from auroral.sim.faults import with_their_ends
+from auroral.sim.faults import OF_SOURCES, with_their_ends
 from auroral.sim.invariants.going import AsItGoes, Deliveries, Judging, News
 from auroral.sim.network import SLOWER
 from auroral.sim.oracle import Interval, Oracle
@@ -80,7 +80,8 @@ def lateness(run: Run, stream: str) -> Iterator[tuple[float, bool]]:
 @AsItGoes
 def within_the_bound(run: Run) -> Judging:
     """D77: what is new comes less than X later than usual, wherever anything could come; where nothing more happens while it is waited
-    for, the time is left over that was set aside to read from another replica, but for what a job waits for the one before it.
+    for but that sources fall silent or come back, the time is left over that was set aside to read from another replica, but for what a
+    job waits for the one before it.
 
     X presumes that messages take no longer than the settings say. While links on the way are slow, and until what was learned of them is
     forgotten, what they take longer comes on top.
@@ -102,7 +103,7 @@ def within_the_bound(run: Run) -> Judging:
 def _most(run: Run, stream: str) -> Callable[[float, bool], float]:
     """By when it is due, and whether nothing could come for a while: how late it may be at most."""
     scenario, settings, depth = run.scenario, run.scenario.settings, Oracle(run.scenario).depth(stream)
-    changes = [fault.at for fault in scenario.faults]
+    changes = [fault.at for fault in scenario.faults if fault.verb not in OF_SOURCES]
     slow = _slow(scenario, stream)
     less = min(settings.bound, settings.bound - settings.failover + scenario.job * depth)
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from auroral.sim.invariants.going import Apart, AsItGoes, Judging, News
 from auroral.sim.invariants.replicas import lag
-from auroral.sim.record import Moment, Run
+from auroral.sim.oracle import Oracle
+from auroral.sim.record import FULL, Moment, Run
 from auroral.sim.scenario import CLIENT
 
 TOLD = 2.0
@@ -19,7 +20,7 @@ def what_is_asked_for_is_kept(run: Run) -> Judging:
     reports, lossy = News(run.reports), set[tuple[str, str]]()
     while True:
         for at, core, report in reports:
-            if report.kind == "lost from a full buffer":
+            if report.kind == FULL:
                 lossy.add((core, report.stream))
             if report.kind == "asked for what is not kept" and (core, report.stream) not in lossy:
                 yield f"{core}: {report.stream} at {at:.2f} s"
@@ -45,6 +46,28 @@ def buffers_are_bounded(run: Run) -> Judging:
                         f"at most {most} are allowed of each, and {port.window} for windows"
                     )
         yield None
+
+
+def only_what_has_no_room_is_lost(run: Run) -> Iterator[str]:
+    """D71, D72: what is lost is the oldest of a full buffer, or computed from such, so that nothing is that is newer than what is kept; and
+    where full buffers block, a source takes nothing in only where its buffer is full."""
+    settings, oracle = run.scenario.settings, Oracle(run.scenario)
+    most = settings.most_kept
+    if most is None:
+        return
+    for drop in run.dropped:
+        if drop.frontier - drop.below < most:
+            yield (
+                f"{drop.core}: lost {drop.stream} up to {drop.below} at {drop.at:.2f} s, and keeps less than {most} buckets"
+            )
+    given = [(stream, one.at, one.bucket, one.content) for (_, _, stream), all_ in run.finals.items() for one in all_]
+    given += [(stream, one.at, one.bucket, one.content) for stream, all_ in run.deliveries.items() for one in all_]
+    for stream, at, bucket, content in given:
+        if content.lost and at < (bucket + most - oracle.history(stream)) * settings.bucket:
+            yield f"{stream}: bucket {bucket} is lost at {at:.2f} s, though {most} buckets are kept"
+    for at, source, kept in run.pauses:
+        if kept < most:
+            yield f"{source}: takes nothing in at {at:.2f} s, and keeps {kept} of {most} buckets"
 
 
 @AsItGoes

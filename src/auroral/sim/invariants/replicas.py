@@ -11,6 +11,7 @@ from auroral.dpc.replica import Replica
 from auroral.dpc.settings import UNLIMITED
 from auroral.dpc.source import Source
 from auroral.sim.invariants.going import Apart, AsItGoes, Judging, News
+from auroral.sim.invariants.stable import version_of
 from auroral.sim.record import Correction, Moment, Run, Spoke
 from auroral.sim.scenario import Scenario, host
 
@@ -149,6 +150,21 @@ def _together_since(moment: Moment, one: str, other: str) -> float | None:
     """Since when both have been there, and reached each other."""
     link = moment.living.get(one) if one == other else moment.links.get((min(one, other), max(one, other)))
     return None if link is None else max(link, moment.living[one], moment.living[other])
+
+
+def one_owner(run: Run) -> Iterator[str]:
+    """X9, L55, L58: each bucket of a query is made stable by one version of it, which was decided for all of its replicas, and by those
+    that run it then."""
+    for (core, _, stream), finals in run.finals.items():
+        query = run.scenario.query_of(stream).name
+        for one in finals:
+            if not one.owned:
+                yield f"{core}: made bucket {one.bucket} of {stream} stable at {one.at:.2f} s, and does not run {query}"
+            if one.made is None or one.made.job is None:
+                continue
+            by, decided = one.made.job.version, version_of(run, query, one.bucket)
+            if by != decided:
+                yield f"{core}: made bucket {one.bucket} of {stream} stable by version {by}, and was to by {decided}"
 
 
 def moves_end(run: Run) -> Iterator[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_right
 from collections.abc import Iterator
 
+from auroral.dpc.outlet import Outlet
 from auroral.dpc.replica import Replica
 from auroral.dpc.settings import UNLIMITED
 from auroral.sim.invariants.going import AsItGoes, Deliveries, Judging, News
-from auroral.sim.record import Run
+from auroral.sim.record import Final, Run
 
 
 @AsItGoes
@@ -92,22 +93,47 @@ def replicas_agree(run: Run) -> Judging:
 
 
 def every_row_is_accounted_for(run: Run) -> Iterator[str]:
-    """DESIGN's ledger: every row that was logged went into a stable result once, in each life of each replica; none is late,
-    rejected or shed in a simulation, and what is not used must be counted. What a job read that failed is not read; of what was
-    guessed right, what the tentative job read is."""
-    for (core, life, stream, name), read in run.read.items():
-        if not read:
-            continue
-        rows = dict(read)
-        for bucket, count in rows.items():
-            logged = run.expected[name][bucket : bucket + 1]
-            if not logged or logged[0].count != count:
-                said = "nothing" if count < 0 else f"{count} rows"
-                yield f"{core}, life {life}: {said} of bucket {bucket} of {name} went into {stream}"
-        if len(rows) < len(read):
-            twice = sorted({bucket for bucket, times in Counter(bucket for bucket, _ in read).items() if times > 1})
-            yield f"{core}, life {life}: buckets {twice[:5]} of {name} went into {stream} twice"
-        skipped = sorted(set(range(min(rows), max(rows) + 1)) - set(rows))
-        # In a declared gap, for those who choose to lose what does not fit.
-        if skipped and run.scenario.settings.lost_beyond == UNLIMITED:
-            yield f"{core}, life {life}: buckets {skipped[:5]} of {name} never went into {stream}"
+    """DESIGN's ledger: every row that was logged goes once into what each life of a replica makes stable, bucket by bucket: no bucket is
+    left out or made twice, and the job that truly made it, be it a tentative one that guessed right, read all that its version reads as
+    it is in the end. None is late, rejected or shed in a simulation. What is lost by choice (D71) is in a declared gap."""
+    for (core, life, stream), finals in run.finals.items():
+        said, following = f"{core}, life {life}", finals[0].bucket if finals else 0
+        for one in finals:
+            if one.bucket != following:
+                yield f"{said}: bucket {one.bucket} of {stream} was made stable, and was to be {following}"
+            following = one.bucket + 1
+            if not one.content.lost:
+                yield from (f"{said}: {words}" for words in _wrongly_made(run, core, stream, one))
+        outlet = _outlet(run, core, life, stream)
+        if finals and outlet is not None and outlet.frontier != following:
+            yield f"{said}: {stream} is stable up to {outlet.frontier}, and was made so up to {following}"
+
+
+def _outlet(run: Run, core: str, life: int, stream: str) -> Outlet | None:
+    """Of a life that has not ended."""
+    world = run.stage.world
+    replica = world.cores.get(core)
+    return replica.outlets[stream] if isinstance(replica, Replica) and world.lives[core] == life else None
+
+
+def _wrongly_made(run: Run, core: str, stream: str, one: Final) -> Iterator[str]:
+    made, job = one.made, one.made.job if one.made is not None else None
+    if made is None or job is None or (made.by, made.stream, made.bucket) != (core, stream, one.bucket):
+        yield f"bucket {one.bucket} of {stream} was not made by a job for it"
+        return
+    version = run.scenario.version(query := run.scenario.query_of(stream), version_of(run, query.name, one.bucket))
+    spec = next(output for output in version.outputs if output.stream == stream)
+    for name, horizon in spec.reads.items():
+        view, right = job.view.get(name, {}), run.expected[name]
+        # What a fold read before is in its state.
+        first = one.bucket if spec.folds else max(0, one.bucket - horizon + 1)
+        for bucket in range(first, one.bucket + 1):
+            read = view.get(bucket)
+            if read is None or read != right[bucket]:
+                said = "nothing" if read is None else "something else"
+                yield f"{said} of bucket {bucket} of {name} went into bucket {one.bucket} of {stream}"
+
+
+def version_of(run: Run, query: str, bucket: int) -> int:
+    """That was decided for a bucket."""
+    return bisect_right(run.stage.layout.decision(query).starts, bucket) - 1

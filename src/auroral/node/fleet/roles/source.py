@@ -22,7 +22,8 @@ from auroral.node.fleet.inputs.lines import LineInput
 from auroral.node.fleet.inputs.requests import HttpInput
 from auroral.node.fleet.inputs.tail import TailInput
 from auroral.node.fleet.process import Process
-from auroral.node.fleet.sourceproxy import SourceProxy
+from auroral.node.fleet.sourceproxy import SourceProxy, closed_buckets
+from auroral.node.localclock import Reached, clock_feed
 from auroral.node.runfolder import RunFolder
 from auroral.node.source import Source
 
@@ -72,8 +73,22 @@ class SourceProcess(Process):
             case Way.TAIL:
                 form = self.intake.format or Format.JSON
                 return Feed(self.name, TailInput(self.source, where, form, wall_clock, self._note).run)
+            case Way.CLOCK:
+                return clock_feed(self.source, self._reached(), wall_clock, self.deployed.checked.diagram.bucket)
             case _:
                 return make_feed(self.source, self.intake.spec(self.name), wall_clock)
+
+    def _reached(self) -> Callable[[], Reached]:
+        """How far the inputs are that are no clocks. All sources of a deployment are on one machine, and note what they close."""
+        inputs, bucket = self.deployed.agreed.inputs, self.deployed.checked.diagram.bucket
+        folder, first = RunFolder.look(self.deployed.folder), self.deployed.first
+        others = [folder.source(name) for name, how in inputs.items() if parse_intake(name, how).way is not Way.CLOCK]
+
+        def reached() -> Reached:
+            closed = max(map(closed_buckets, others), default=0)
+            return Reached((first + closed) * bucket if closed else None)
+
+        return reached
 
     def _cut_off(self, detail: str) -> None:
         self.refusals.note("not whole", f"{self.name}: {detail}")

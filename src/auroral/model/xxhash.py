@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from typing import Any
 
-from auroral.model.types import FieldType, Kind
-from auroral.reference.exact import digits_of, unscaled
-from auroral.reference.rows import Value
+from auroral.model.decimals import digits_of, unscaled
+from auroral.model.types import LONG, STRING, FieldType, Kind
+
+Column = tuple[FieldType, Any]
 
 SEED = 42
 
@@ -21,7 +23,7 @@ _P5 = 0x27D4EB2F165667C5
 _MASK = (1 << 64) - 1
 
 
-def xxhash64(columns: Iterable[tuple[FieldType, Value]], seed: int = SEED) -> int:
+def xxhash64(columns: Iterable[Column], seed: int = SEED) -> int:
     """The hash of typed values, unsigned. Each column's hash is the seed of the next; a null changes none."""
     result = seed
     for field_type, value in columns:
@@ -30,12 +32,17 @@ def xxhash64(columns: Iterable[tuple[FieldType, Value]], seed: int = SEED) -> in
     return result
 
 
-def falls_below(columns: Iterable[tuple[FieldType, Value]], rate: float) -> bool:
+def falls_below(columns: Iterable[Column], rate: float) -> bool:
     """Whether the lower half of the hash lies in the lowest `rate` of its range: how drop boxes drop."""
     return (xxhash64(columns) & 0xFFFFFFFF) < rate * 2**32
 
 
-def _bytes(field_type: FieldType, value: Value) -> bytes:
+def window_is_dropped(box: str, group: Sequence[Column], batch: int, rate: float) -> bool:
+    """What the window_drop called `box` does with a batch of consecutive windows of one group."""
+    return falls_below([(STRING, box), *group, (LONG, batch)], rate)
+
+
+def _bytes(field_type: FieldType, value: Any) -> bytes:
     """What is hashed: 4 bytes for types that Spark hashes as an int, 8 for those that it hashes as a long."""
     if isinstance(value, str):
         return value.encode()

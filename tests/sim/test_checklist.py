@@ -1,0 +1,87 @@
+"""Requirements that no other simulation is named after (D28, D40, D47, D49, D55, D61)."""
+
+from __future__ import annotations
+
+import pytest
+
+from auroral.dpc.events import Effect, Send
+from auroral.dpc.states import State
+from auroral.dpc.tuples import TupleType, TupleView
+from auroral.dpc.values import Pong, Tentative
+from auroral.sim.record import Run
+from auroral.sim.simulate import judged, observed, simulate
+from sim.scenarios import chain, pair
+
+pytestmark = pytest.mark.slow
+
+FAILED, HEALED = 10.0, 25.0
+Seen = tuple[Run, dict[tuple[str, int], float], set[tuple[str, State]]]
+
+
+@pytest.fixture(scope="module")
+def apart() -> Seen:
+    """A chain of three whose replicas do not reach one another, with an input away for long: when something tentative was first sent of
+    each bucket, and which states were said of the outputs meanwhile."""
+    first: dict[tuple[str, int], float] = {}
+    said: set[tuple[str, State]] = set()
+
+    def watch(now: float, core: str, effect: Effect) -> None:
+        if isinstance(effect, Send) and isinstance(effect.message, Tentative):
+            first.setdefault((effect.message.stream, effect.message.bucket), now)
+        elif isinstance(effect, Send) and isinstance(effect.message, Pong) and FAILED + 4 < now < HEALED:
+            said.update((stream, offer.state) for stream, offer in effect.message.offers.items())
+
+    cuts = "; ".join(f"at 1s cut {name}a-{name}b; at 45s heal {name}a-{name}b" for name in "ufw")
+    run = observed(chain(f"{cuts}; at {FAILED:g}s silence t; at {HEALED:g}s resume t", 50), watch)
+    return run, first, said
+
+
+def test_replicas_need_nothing_of_one_another(apart: Seen):
+    """D47: through a failure of an input, with all guarantees."""
+    run, first, _ = apart
+    assert judged(run).violations == () and len(first) > 50
+
+
+def test_a_failed_input_is_said_of_all_that_is_computed_from_it(apart: Seen):
+    """D28: and of nothing else."""
+    *_, said = apart
+    assert said == {(stream, State.UP_FAILURE) for stream in ("u.out", "f.out", "w.out")} | {("s", State.STABLE)} | {
+        ("t", State.STABLE)
+    }
+
+
+def test_what_is_tentative_closes_its_buckets_and_is_not_waited_for_again(apart: Seen):
+    """D40: a hop takes its work, far below the 300 ms that it took without tentative boundaries."""
+    run, first, _ = apart
+    hops = [first["w.out", bucket] - time for (stream, bucket), time in first.items() if stream == "u.out"]
+    assert len(hops) > 20 and max(hops) < 2 * 0.1
+    shown = [one for one in run.deliveries["w.out"] if not one.stable]
+    assert {one.bucket for one in shown} == {bucket for stream, bucket in first if stream == "w.out"}
+
+
+def test_there_is_one_rec_done_for_each_recovery(apart: Seen):
+    """D55: when all is corrected."""
+    run, *_ = apart
+    view, kinds = TupleView(), list[TupleType]()
+    for one in run.deliveries["w.out"]:
+        found = view.stable if one.stable else view.tentative
+        kinds += [given.type for given in found(one.bucket, tuple(one.content.rows))]
+    assert kinds.count(TupleType.REC_DONE) == 1 and kinds.count(TupleType.UNDO) >= 1
+    behind = kinds[kinds.index(TupleType.REC_DONE) :]
+    assert TupleType.UNDO not in behind and TupleType.TENTATIVE not in behind
+
+
+def test_nothing_is_corrected_before_all_that_it_lacked_is_there():
+    """D49: of two inputs that failed together, one is back first."""
+    run = observed(pair("at 10s silence s; at 10s silence t; at 15s resume s; at 22s resume t"))
+    assert judged(run).violations == ()
+    corrected = {one.bucket: one.at for one in run.deliveries["w.out"] if one.stable}
+    lacking = [time for bucket, time in corrected.items() if 10 <= bucket * 0.5 < 22]
+    assert len(lacking) == 24 and min(lacking) > 22
+
+
+def test_a_chain_corrects_all_of_it_at_once():
+    """D61: three nodes one after the other take little longer than two."""
+    schedule = f"at {FAILED:g}s silence t; at {HEALED:g}s resume t"
+    (short,), (long,) = simulate(pair(schedule, 50)).reconciliations, simulate(chain(schedule, 50)).reconciliations
+    assert 0 < short < long < short + 0.3
