@@ -14,24 +14,27 @@ from auroral.model.boxes.revision import Revision
 from auroral.model.boxes.stateless import Filter, Map
 from auroral.model.builder import DiagramBuilder
 from auroral.model.diagram import Box, Diagram
+from auroral.model.steps import Stream
 from auroral.reference.rows import Row, values_key
 
 BUCKET, KEPT, BUCKETS = 10, 35, 14
 FIELDS = "k int, g string, x double"
 
 
-def diagram(revised: bool, name: str = "revising") -> DiagramBuilder:
-    """Every step that takes revisions; without them, the same over rows that were right from the beginning."""
-    watch = auroral.diagram(name, bucket=f"{BUCKET}us")
+def diagram(revised: bool, brief: bool = False) -> DiagramBuilder:
+    """Every step that takes revisions; without them, the same over rows that were right from the beginning. `brief` for Spark, which takes its time
+    for each form of a statement: each step once."""
+    watch = auroral.diagram("revising", bucket=f"{BUCKET}us")
     options: dict[str, Any] = {"revisions": f"{KEPT}us", "key": ["k"]} if revised else {}
     a = watch.input("a", FIELDS, **options)
     b = watch.input("b", FIELDS, **options)
-    plain = watch.input("c", FIELDS)
     some = a.filter("some", "x > 2 and stime % 7 != 3")
     some.output()
     shown = some.map("shown", {"g": "g", "big": "x > 5", "at": "stime"})
     shown.output()
     shown.aggregate("counted", {"n": "count()", "first": "min(at)"}, window="20us", by=["big"]).output()
+    if brief:
+        return _briefly(a, b, watch)
     a.aggregate("ends", {"first": "firstval(x)", "last": "lastval(k)"}, window="20us").output()
     both = a.union("both", b)
     functions = {"n": "count()", "s": "sum(x)", "low": "min(x)", "late": "max(stime)"}
@@ -42,11 +45,21 @@ def diagram(revised: bool, name: str = "revising") -> DiagramBuilder:
     pairs = a.join("pairs", b, on="left.g = right.g", within=("8us", "15us"), columns=names)
     pairs.output()
     pairs.aggregate("of pairs", {"n": "count()", "s": "sum(y)"}, window="10us").output()
+    plain = watch.input("c", FIELDS)
     a.join("with plain", plain, on="left.k = right.k", within="12us", columns={"k": "left.k", "y": "right.x"}).output()
     if revised:
         a.settled("settled").output()
         # What takes no revisions runs behind it.
         a.settled("settled first").running("total", {"n": "count()", "s": "sum(x)"}, by=["g"]).output()
+    return watch
+
+
+def _briefly(a: Stream, b: Stream, watch: DiagramBuilder) -> DiagramBuilder:
+    functions = {"n": "count()", "s": "sum(x)", "low": "min(x)", "last": "lastval(k)", "late": "max(stime)"}
+    a.union("both", b).aggregate("means", functions, window="25us", advance="10us", by=["g"], start="w").output()
+    names = {"k": "left.k", "y": "right.x", "gap": "left.stime - right.stime"}
+    a.join("pairs", b, on="left.g = right.g", within=("8us", "15us"), columns=names).output()
+    a.settled("settled").output()
     return watch
 
 
