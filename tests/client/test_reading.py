@@ -175,6 +175,8 @@ def test_the_table_of_now(life: Life) -> None:
         life.stable(2, 4)
         assert client.table("f").column("n").to_pylist() == [1, 2, 4]
         assert not any(client.table("f").column("_tentative").to_pylist())
+        with pytest.raises(AuroralError, match="never revised"):
+            client.table("f", revised=True)
 
 
 def test_rows_of_a_large_bucket_come_whole(life: Life) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from auroral.edge import postgresqlsink
 from auroral.edge.deliverysinks import Place, check_table, open_sink_at, place_of
+from auroral.edge.revisedview import standing
 from auroral.edge.sinks import OutputError, output_schema
 from auroral.edge.sqlsink import POSITIONS, SqlSink
 from auroral.model.schema import Schema, schema
@@ -346,3 +347,52 @@ def test_a_key_is_for_changes_of_a_table(database: Database) -> None:
     with pytest.raises(OutputError, match="has no field 'x' to be its key"):
         opened(database, CHANGES, table="t?key=x")
     assert str(place_of("s", database.at("t?key=k, v"))).endswith("#t?key=k,v")
+
+
+MARKED = schema("k double, revised_value string, v string")
+
+
+def marked(kind: Kind, lo: int, hi: int, *given: tuple[int, float | None, str | None, str | None]) -> Delivery:
+    columns = list(zip(*given, strict=True)) or [()] * 4
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, output_schema(MARKED), strict=True)]
+    return Delivery(kind, lo, hi, pa.table(arrays, schema=output_schema(MARKED)))
+
+
+def test_revisions_are_applied(database: Database) -> None:
+    sink = opened(database, MARKED, table="t?revised")
+    assert not sink.takes_tentative
+    # Of two equal rows one is taken back; what came in the same delivery, too.
+    first = ((5, 1.0, None, "a"), (5, 1.0, None, "a"), (7, math.nan, None, None), (999, 1.0, "delete 5", "a"))
+    sink.apply(marked(Kind.STABLE, 0, 1000, *first))
+    sink.apply(marked(Kind.STABLE, 1000, 2000, (1999, math.nan, "delete 7", None), (1999, None, "insert 7", "b")))
+    sink.close()
+    again = opened(database, MARKED, table="t?revised")
+    assert again.frontier == 2000
+    assert sorted(database.query('SELECT stime, k, v FROM "t"')) == [(5, 1.0, "a"), (7, None, "b")]
+    with pytest.raises(OutputError, match="lacks a row that is taken back"):
+        again.apply(marked(Kind.STABLE, 2000, 3000, (2001, 9.0, None, "c"), (2999, 1.0, "delete 6", "a")))
+    assert len(database.query('SELECT * FROM "t"')) == 2, "all of a delivery is applied, or nothing"
+    with pytest.raises(OutputError, match="are lost for good"):
+        again.apply(marked(Kind.GAP, 2000, 3000))
+    again.close()
+    with pytest.raises(OutputError, match="never revised"):
+        opened(database, PLAIN, table="u?revised")
+    assert str(place_of("s", database.at("t?revised"))).endswith("#t?revised")
+
+
+def test_the_rows_that_stand() -> None:
+    given = ((5, 0.0, None, "a"), (5, -0.0, None, "a"), (7, math.nan, None, "b"), (8, 2.0, None, "c"))
+    later = ((999, 0.0, "delete 5", "a"), (999, math.nan, "delete 7", "b"), (999, 3.0, "insert 6", "d"))
+    rows = marked(Kind.STABLE, 0, 1000, *given, *later).rows
+    found = standing(rows).to_pylist()
+    assert found == [
+        {"stime": 5, "k": 0.0, "v": "a"},
+        {"stime": 6, "k": 3.0, "v": "d"},
+        {"stime": 8, "k": 2.0, "v": "c"},
+    ]
+    assert math.copysign(1, found[0]["k"]) < 0, "zeros of both signs are two rows"
+    assert standing(rows.slice(0, 0)).num_rows == 0
+    with pytest.raises(OutputError, match="never revised"):
+        standing(rows.drop_columns(["revised_value"]))
+    with pytest.raises(OutputError, match="as a source says them"):
+        standing(marked(Kind.STABLE, 0, 1000, (5, 1.0, "replace", "a")).rows)

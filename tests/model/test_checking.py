@@ -25,6 +25,7 @@ from auroral.model.boxes.later import Later, TypedLater
 from auroral.model.boxes.local_clock import local_clocks
 from auroral.model.boxes.lrwaitfor import LRWaitFor
 from auroral.model.boxes.resample import Resample
+from auroral.model.boxes.revision import Revision
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
@@ -576,7 +577,7 @@ FIRST = Aggregate(COUNT, FieldWindow("sec", 10, 10, Alignment.FIRST), ("k",))
         ((FIRST,), "n", "not the field that its windows are on", "order on the field that the windows of box 'b0'"),
         ((Aggregate(COUNT, FieldWindow("v", 3, 1)),), "v", "'b0', whose windows are not on stime", "said of box 'b0'"),
         ((BSort(("v",), 3),), "sec", "comes out of bsort 'b0', where a row goes on later", "add a map behind 'b0'"),
-        ((Later("revisionmap", like=Map((("t", "v * 2"),))),), "t", "computes 't' as 'v * 2'", "in box 'b0'"),
+        ((Revision(Map((("t", "v * 2"),))),), "t", "computes 't' as 'v * 2'", "in box 'b0'"),
     ],
 )
 def test_the_box_that_loses_the_time_is_named(before, field, why, instead):

@@ -33,7 +33,7 @@ def test_no_box_is_both_and_none_is_forgotten():
     assert len(set(running)) == len(running)
     assert not set(running) & set(LATER)
     wanted = "filter map union aggregate join bsort wsort waitfor resample xsection combine lrwaitfor apply delay random_drop window_drop sunion soutput"
-    wanted += " insert select update delete exists changes lock unlock"
+    wanted += " insert select update delete exists changes lock unlock revisable settled revision update_queue"
     assert running == wanted.split()
 
 
@@ -73,6 +73,10 @@ def test_d12_operator_classes_of_every_box():
         "changes": ("yes", "no", "no"),
         "lock": ("yes", "no", "no"),
         "unlock": ("yes", "no", "no"),
+        "revisable": ("yes", "yes", "no"),
+        "settled": ("yes", "yes", "no"),
+        "revision": ("yes", "yes", "no"),
+        "update_queue": ("yes", "yes", "no"),
     }
     names, table = [field.name for field in fields(BoxFacts)], rows()
     at = [names.index(name) for name in ("deterministic", "convergent", "repeatable")]

@@ -18,6 +18,7 @@ from auroral.client.errors import ClientError
 from auroral.client.events import Stable, Tentative
 from auroral.client.link import Link
 from auroral.client.subscription import Subscription
+from auroral.edge.revisedview import standing
 from auroral.model.deployment import ENDPOINTS, Endpoint, endpoint
 from auroral.model.errors import unknown_name
 from auroral.wire.certificates import READER, READERS, Certificates
@@ -137,10 +138,11 @@ class Client:
                 pass
             return found.schema
 
-    def table(self, stream: str, *, since: int | datetime | None = None) -> pa.Table:
+    def table(self, stream: str, *, since: int | datetime | None = None, revised: bool = False) -> pa.Table:
         """What holds now: all stable rows, and the tentative ones behind them; the column `_tentative` tells which is which.
 
-        Everything from the beginning on, or from the bucket of `since`.
+        Everything from the beginning on, or from the bucket of `since`. With `revised`, for a stream whose rows may be revised: revisions are
+        applied, and each row is at the stime that it belongs to.
         """
         about = self._about(stream)
         stable: list[pa.Table] = []
@@ -158,7 +160,8 @@ class Client:
         tables = [schema.append(pa.field(name, pa.bool_())).empty_table()]
         for flag, pieces in ((False, stable), (True, [rows for _, rows in sorted(tentative.items())])):
             tables += [rows.append_column(name, pa.repeat(pa.scalar(flag), rows.num_rows)) for rows in pieces]
-        return pa.concat_tables(tables)
+        found_rows = pa.concat_tables(tables)
+        return standing(found_rows, (name,)) if revised else found_rows
 
     def close(self) -> None:
         self._link.close()

@@ -6,6 +6,7 @@
 | `sqlite:FILE#TABLE` | a table with the stable and the tentative rows of now |
 | `postgresql://HOST/DATABASE#TABLE` | the same |
 | either with `?key=FIELD,...` behind it | a table of the diagram, from the stream of its changes |
+| either with `?revised` behind it | a table with the stable rows that stand, of a stream whose rows may be revised |
 
 Each keeps its own position with the rows, in one step: whenever it is killed, it goes on behind what it has.
 """
@@ -25,6 +26,7 @@ from auroral.wire.outputs import Delivery, Kind
 
 SQLITE = "sqlite:"
 KEY = "?key="
+STANDING = "?revised"
 POSTGRESQL = ("postgresql://", "postgres://")
 _USUAL_SCHEMA = "public"
 ALLOWED = f"*.parquet (a folder), {', '.join('*' + s for s in LINE_SUFFIXES)}, sqlite:FILE#TABLE, postgresql://HOST/DATABASE#TABLE"
@@ -52,6 +54,8 @@ class Place:
     table: str = ""
     key: tuple[str, ...] = ()
     """Where changes of a table are applied by it."""
+    revised: bool = False
+    """Whether revisions are applied."""
 
     @property
     def spelt_plainly(self) -> Place:
@@ -64,23 +68,26 @@ class Place:
         """As it is given again."""
         if self.kind == "file":
             return self.where
-        key = f"{KEY}{','.join(self.key)}" if self.key else ""
+        key = f"{KEY}{','.join(self.key)}" if self.key else STANDING if self.revised else ""
         return f"{SQLITE if self.kind == 'sqlite' else ''}{self.where}#{self.table}{key}"
 
 
 def place_of(stream: str, text: str) -> Place:
     """The table is named after the stream where none is named."""
     if text.startswith((SQLITE, *POSTGRESQL)):
-        rest, asked, said = text.rpartition(KEY) if KEY in text else (text, "", "")
+        revised, plain = text.endswith(STANDING), text.removesuffix(STANDING)
+        rest, asked, said = plain.rpartition(KEY) if KEY in plain else (plain, "", "")
         key = tuple(part.strip() for part in said.split(",") if part.strip())
         if asked and not key:
             raise _wrong(text, f"there is no field behind {KEY}")
+        if asked and revised:
+            raise _wrong(text, f"changes of a table are not revised: {KEY} and {STANDING} do not go together")
         where, _, table = rest.removeprefix(SQLITE).partition("#")
         if rest.startswith(POSTGRESQL):
-            return Place("postgresql", _without_password(where), table or stream, key)
+            return Place("postgresql", _without_password(where), table or stream, key, revised)
         if not where:
             raise _wrong(text, "there is no file")
-        return Place("sqlite", os.path.abspath(where), table or stream, key)
+        return Place("sqlite", os.path.abspath(where), table or stream, key, revised)
     if text == "-" or not text.lower().endswith((".parquet", *LINE_SUFFIXES)):
         raise _wrong(text, "this is no place that the outputs of a deployment can go to")
     return Place("file", os.path.abspath(text))
@@ -101,17 +108,21 @@ def check_table(place: Place, schema: Schema) -> None:
 def _sql(place: Place, schema: Schema, run: str, bucket: int, tentative: bool) -> SqlSink:
     # Here, since psycopg need not be installed.
     if place.kind == "sqlite":
-        from auroral.edge.sqlitesink import MirrorInSqlite, SqliteSink
+        from auroral.edge.sqlitesink import MirrorInSqlite, RevisedInSqlite, SqliteSink
 
         sqlite = place.where, place.table, schema, run, bucket, tentative
+        if place.revised:
+            return RevisedInSqlite(*sqlite).of_revisions()
         return MirrorInSqlite(*sqlite).keyed(place.key) if place.key else SqliteSink(*sqlite)
     try:
-        from auroral.edge.postgresqlsink import MirrorInPostgresql, PostgresqlSink
+        from auroral.edge.postgresqlsink import MirrorInPostgresql, PostgresqlSink, RevisedInPostgresql
     except ImportError as error:
         raise OutputError(
             f"{place}: psycopg is not installed ({error})\n    next: pip install 'auroral[postgresql]'"
         ) from error
     given = place.where, place.table, schema, run, bucket, tentative
+    if place.revised:
+        return RevisedInPostgresql(*given).of_revisions()
     return MirrorInPostgresql(*given).keyed(place.key) if place.key else PostgresqlSink(*given)
 
 

@@ -35,7 +35,15 @@ class Reason(StrEnum):
     SHED = "shed"
     """Shed to keep up with the load."""
     AHEAD = "ahead"
-    """Its event time is further ahead of its stime than the window allows."""
+    """Its event time is further ahead of its stime than the window allows; or it revises a row of a time to come."""
+    UNREADABLE = "unreadable"
+    """Its `revised_value` is nothing that a source may say."""
+    UNMATCHED = "unmatched"
+    """It revises a row that is not there, or not any more: none with its key in the kept history."""
+    SUPERSEDED = "superseded"
+    """A newer row of its key came in the same bucket of an update queue."""
+    EXPIRED = "expired"
+    """It revises a row of a time before the kept history."""
 
     @property
     def keeps_row(self) -> bool:

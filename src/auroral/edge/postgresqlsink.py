@@ -17,6 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from auroral.edge.mirror import Mirror
 from auroral.edge.pyvalues import python_values
+from auroral.edge.revisedview import RevisedView
 from auroral.edge.sqlsink import POSITIONS, SqlSink, quoted
 from auroral.model.types import FieldType, Kind
 
@@ -122,6 +123,12 @@ class PostgresqlSink(SqlSink):
 
 class MirrorInPostgresql(Mirror, PostgresqlSink):
     """A table of the diagram."""
+
+
+class RevisedInPostgresql(RevisedView, PostgresqlSink):
+    """The rows that stand."""
+
+    row_id = "ctid"
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:

@@ -24,6 +24,7 @@ import pyarrow as pa
 from auroral.edge.durable import make_folder
 from auroral.edge.mirror import Mirror
 from auroral.edge.pyvalues import python_values
+from auroral.edge.revisedview import RevisedView
 from auroral.edge.sinks import OutputError
 from auroral.edge.sqlsink import SqlSink, quoted
 from auroral.model.types import FieldType, Kind
@@ -112,6 +113,12 @@ class SqliteSink(SqlSink):
 
 class MirrorInSqlite(Mirror, SqliteSink):
     """A table of the diagram."""
+
+
+class RevisedInSqlite(RevisedView, SqliteSink):
+    """The rows that stand."""
+
+    row_id = "rowid"
 
 
 def _spelt(value: object) -> object:

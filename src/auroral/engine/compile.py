@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from auroral.engine.drop_sql import random_drop, window_drop
@@ -10,7 +10,10 @@ from auroral.engine.event_time_sql import event_time_aggregate, late_rows
 from auroral.engine.expression import to_sql
 from auroral.engine.foldbox import FoldBox
 from auroral.engine.join_sql import join
+from auroral.engine.queue_sql import queued
 from auroral.engine.relations import Both, Edge, SliceEdge, kept_name, stream_columns
+from auroral.engine.revised_window_sql import revised_aggregate, revised_join
+from auroral.engine.revision_sql import revisable, settled, time_sql
 from auroral.engine.scans import PythonBox, python_box
 from auroral.engine.slice_sql import stime_aggregate, stime_aggregate_of_rows
 from auroral.engine.sqltext import (
@@ -29,10 +32,13 @@ from auroral.engine.sqltext import (
 )
 from auroral.engine.stateless_sql import filtered, mapped, unchanged, united
 from auroral.engine.waitfor_sql import waitfor
-from auroral.model.boxes.aggregate import TypedEventTimeAggregate, TypedStimeAggregate
+from auroral.model.boxes.aggregate import TypedEventTimeAggregate, TypedRevisedAggregate, TypedStimeAggregate
 from auroral.model.boxes.apply import TypedApply
+from auroral.model.boxes.base import TypedBox
 from auroral.model.boxes.drop import TypedRandomDrop, TypedWindowDrop
-from auroral.model.boxes.join import TypedJoin
+from auroral.model.boxes.join import TypedJoin, TypedRevisedJoin
+from auroral.model.boxes.queue import TypedQueue
+from auroral.model.boxes.revisable import TypedRevisable, TypedSettled
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
 from auroral.model.boxes.waitfor import TypedWaitFor
 from auroral.model.checking import Checked, CheckedBox
@@ -57,6 +63,8 @@ class Step:
     behind: tuple[Cte, ...] = ()
     """Steps over the output of `both` or `fold`, which is a relation only once it was fetched."""
     gives: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
+    """Relations that are computed once and held, since much of what is behind reads them several times."""
 
     @property
     def fetches(self) -> bool:
@@ -117,13 +125,33 @@ def needs_order(checked: Checked, ordered: Iterable[str] = ()) -> frozenset[str]
 def _same_order(checked: CheckedBox) -> Sequence[str]:
     """The outputs whose order key is made from that of the input."""
     match checked.typed:
-        case TypedStimeAggregate() | TypedApply():
+        case TypedStimeAggregate() | TypedApply() | TypedRevisable() | TypedRevisedAggregate() | TypedSettled():
             return ()
         case TypedEventTimeAggregate():
             # Rows that came too late are given out as they are.
             return checked.box.outputs[1:]
         case _:
             return checked.box.outputs
+
+
+def _held(checked: CheckedBox) -> tuple[str, ...]:
+    match checked.typed:
+        case TypedRevisable():
+            return (f"{checked.box.name}@done",)
+        case TypedRevisedAggregate() | TypedRevisedJoin():
+            return checked.box.outputs
+        case _:
+            return ()
+
+
+def _over_the_past(ctes: Sequence[Cte], inputs: Sequence[str]) -> Iterator[Cte]:
+    """The steps of a stateless box, with the past of its inputs in place of the range."""
+    read = [*inputs, *(cte.name for cte in ctes)]
+    for cte in ctes:
+        text = cte.select
+        for name in read:
+            text = text.replace(relation(name), relation(name + PAST))
+        yield Cte(cte.name + PAST, text)
 
 
 @dataclass(slots=True)
@@ -137,6 +165,8 @@ class Compiler:
     given_ordered: frozenset[str] = frozenset()
     gathered: bool = False
     past: dict[str, int] = field(default_factory=dict)
+    again: set[str] = field(default_factory=set)
+    """Streams whose past is not kept but computed again."""
     ordered: set[str] = field(default_factory=set)
     kept: dict[str, Edge] = field(default_factory=dict)
     counts: list[tuple[str, str, str]] = field(default_factory=list)
@@ -184,7 +214,24 @@ class Compiler:
                 if wanted:
                     self.ordered.add(stream)
                 if reads_past and not self.batch:
-                    self.past[stream] = max(self.past.get(stream, 0), typed.past)
+                    self._keep_past(stream, typed.past, self._anchors(typed))
+        self.again.difference_update(self.past)
+
+    def _anchors(self, typed: TypedBox) -> frozenset[str] | None:
+        """The streams at which a box that corrects from upstream has its history; None of any other box."""
+        if not isinstance(typed, TypedRevisedAggregate) or typed.anchors is None:
+            return None
+        return frozenset(view.stream for view in self.checked.diagram.views if view.name in typed.anchors)
+
+    def _keep_past(self, stream: str, past: int, anchors: frozenset[str] | None) -> None:
+        """Its past is kept; or, for a box that corrects from anchors, that of streams before it, from which it can be computed again."""
+        maker = None if anchors is None or stream in anchors else self.checked.producer(stream)
+        if maker is None or not isinstance(maker[0].typed, TypedFilter | TypedMap | TypedUnion | TypedIdentity):
+            self.past[stream] = max(self.past.get(stream, 0), past)
+            return
+        self.again.add(stream)
+        for before in maker[0].box.inputs:
+            self._keep_past(before, past, anchors)
 
     def stream(self, name: str) -> StreamType:
         return self.checked.streams[name]
@@ -197,7 +244,7 @@ class Compiler:
 
     def with_past(self, stream: str) -> str:
         """The relation that has the stream's past as well as the range itself."""
-        return relation(stream + PAST if stream in self.past else stream)
+        return relation(stream + PAST if stream in self.past or stream in self.again else stream)
 
     def keep(self, edge: Edge) -> Edge:
         self.kept[edge.name] = edge
@@ -236,11 +283,13 @@ class Compiler:
         else:
             ctes = late_rows(self, checked, typed) if isinstance(typed, TypedEventTimeAggregate) else []
         past = tuple(cte for stream in box.outputs for cte in self._past_cte(stream))
+        if self.again.intersection(box.outputs):
+            past += tuple(_over_the_past(ctes, box.inputs))
         if self.single and isinstance(scan, FoldBox):
             return Step(box.name, fold=scan, behind=(*scan.behind, *past))
         slices = self.kept.get(f"{box.name}@slices")
         if not (self.single and isinstance(slices, SliceEdge)):
-            return Step(box.name, (*ctes, *past), scan)
+            return Step(box.name, (*ctes, *past), scan, held=_held(checked))
         stream = box.outputs[0]
         both = Both(f"{box.name}@both", Edge(stream, self.columns(stream)), slices)
         return Step(box.name, tuple(ctes), both=both, behind=past)
@@ -272,6 +321,16 @@ class Compiler:
                 return event_time_aggregate(self, checked, typed)
             case TypedJoin():
                 return join(self, checked, typed)
+            case TypedQueue():
+                return queued(self, checked, typed)
+            case TypedRevisable():
+                return revisable(self, checked, typed)
+            case TypedSettled():
+                return settled(self, checked, typed)
+            case TypedRevisedAggregate():
+                return revised_aggregate(self, checked, typed)
+            case TypedRevisedJoin():
+                return revised_join(self, checked, typed)
             case TypedWaitFor():
                 return waitfor(self, checked, typed)
             case TypedRandomDrop():
@@ -289,9 +348,10 @@ class Compiler:
         return to_sql(typed, self.column(source))
 
     def column(self, source: str) -> ColumnText:
-        """How expressions over rows of one stream name its fields."""
-        schema = self.stream(source).schema
-        return lambda _, name: STIME if name == "stime" and schema.get(name) is None else quoted(name)
+        """How expressions over rows of one stream name its fields: the stime of a revision is that of the row that it revises."""
+        stream = self.stream(source)
+        stime = STIME if stream.kept is None else time_sql()
+        return lambda _, name: stime if name == "stime" and stream.schema.get(name) is None else quoted(name)
 
     def count(self, checked: CheckedBox, reason: str, counted: str, condition: str) -> None:
         """Rows that a box leaves out are counted for the ledger, by bucket, by a query of their own over the same steps."""

@@ -160,6 +160,20 @@ class _Job:
                 for name, frame in step.python.frames(self.statement, self.lo, self.hi).items():
                     self._view(name, frame)
             self.ctes += step.ctes
+            for name in step.held:
+                self._hold(name)
+
+    def _hold(self, name: str) -> None:
+        """Compute a relation now; of small jobs it goes through memory, as what is fetched between waves does."""
+        frame = self.statement(f"SELECT * FROM {relation(name)}")
+        place = next(at for at, cte in enumerate(self.ctes) if cte.name == name)
+        del self.ctes[place]
+        if not self.program.single:
+            self._view(name, frame.localCheckpoint())
+            return
+        self._rows({name: frame.toArrow()})
+        # Before the steps that read it.
+        self.ctes.insert(place, self.ctes.pop())
 
     def in_waves(self) -> Result:
         """All in one job, or in one for each wave of aggregates over slices and of folds: what these give, the next wave reads."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from auroral.engine.expression import error_sql, to_sql, value_sql
 from auroral.engine.reached import WHY, first_of, or_stop
+from auroral.engine.revision_sql import consolidated
 from auroral.engine.sqltext import STIME, Cte, columns, order_column, quoted, relation, select
 from auroral.model.boxes.splice import TypedSplice
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
@@ -67,7 +68,10 @@ def mapped(compiler: Compiler, checked: CheckedBox, typed: TypedMap) -> list[Cte
     write = to_sql if rejected is None else value_sql
     made = [f"{write(value, column)} AS {quoted(name)}" for name, value in typed.columns]
     where = "" if rejected is None else f"WHERE {rejected} IS NULL"
-    return [Cte(target, select([*compiler.head(source, target), *made], relation(source), where)), *side]
+    text = select([*compiler.head(source, target), *made], relation(source), where)
+    if compiler.stream(source).kept is None:
+        return [Cte(target, text), *side]
+    return [Cte(target, consolidated(f"(\n{text}\n)", compiler.stream(target))), *side]
 
 
 def _rejected(compiler: Compiler, checked: CheckedBox, *reached: Typed) -> tuple[str | None, list[Cte]]:

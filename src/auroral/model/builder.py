@@ -10,6 +10,7 @@ from auroral.model import arguments as given
 from auroral.model.aggregate_steps import AggregateSteps
 from auroral.model.boxes.base import BoxSpec
 from auroral.model.boxes.local_clock import AT, CLOCK_SCHEMA
+from auroral.model.boxes.revisable import Revisable, revised_name, with_mark
 from auroral.model.boxes.stateless import Filter, Map
 from auroral.model.checking import Checked
 from auroral.model.checking import check as check_diagram
@@ -63,15 +64,31 @@ class DiagramBuilder:
         late: str = "move",
         delay: Duration | None = None,
         idle_after: Duration | None = None,
+        revisions: Duration | None = None,
+        key: Iterable[str] = (),
     ) -> Stream:
         """A stream that comes in.
 
         `stime` is the field that a row's time is in, and `unit` what an integer field counts ('s', 'ms' or
         'us'); without a field, rows get the time of their arrival. Rows may be `delay` out of order; later
         ones are moved, rejected or dropped (`late`). An input silent for `idle_after` follows the clock.
+
+        With `revisions`, the source may correct a row for so long after its stime: rows have one more field, `revised_value`, in
+        which it says so (docs/revisions.md), and `key` are the fields that name the row that is meant.
         """
         place = given.user_place(f"input {given.name_of('stream', stream)!r}")
         fields = given.schema_of(schema, place)
+        named = given.fields("key", key, place)
+        keep = given.optional_duration("revisions", revisions, place)
+        if keep is None and named:
+            given.refuse(
+                "key names rows that are revised, and revisions are not allowed",
+                place,
+                allowed="key with revisions=...",
+                next_step='say for how long rows may be revised, as in revisions="10m", or leave key out',
+            )
+        if keep is not None:
+            fields = with_mark(fields)
         wait = given.optional_duration("delay", delay, place)
         idle = given.optional_duration("idle_after", idle_after, place)
         if stime is None and (unit, wait, idle) != (None, None, None):
@@ -84,8 +101,18 @@ class DiagramBuilder:
         field = given.optional_text("stime", stime, place, "the name of a field, or None for the clock")
         stamp = Stamp(field, _stime_unit(fields, field, unit, place), wait or 0, idle)
         policy = given.choice("late policy", late, Late, place)
+        if keep is not None and field is not None and policy is not Late.MOVE:
+            given.refuse(
+                f"revisions of rows whose bucket is closed would be late themselves, and late={policy.value!r} leaves them out",
+                place,
+                allowed="revisions with late='move'",
+                next_step="leave late out",
+            )
         self._inputs.append(Input(stream, fields, stamp, policy, place=place))
-        return Stream(self, stream)
+        if keep is None:
+            return Stream(self, stream)
+        name = revised_name(stream)
+        return self.add(name, Revisable(keep, named), (Stream(self, stream),), (name,), place)[0]
 
     @given.whole_call
     def local_clock(self, stream: str = "clock") -> Stream:

@@ -17,6 +17,7 @@ from auroral.model.kept import unknown_kept_fields
 from auroral.model.lost_time import lost_time
 from auroral.model.naming import name_problems, placed, produced
 from auroral.model.ordering import ordered
+from auroral.model.queues import behind_queues, idle_queues, queue_name, queues_of
 from auroral.model.region_building import with_regions
 from auroral.model.region_checks import unwritten
 from auroral.model.stream import CONTROL, ClockField, StreamType
@@ -107,7 +108,7 @@ class _Checking:
         self._names()
         for given in self.diagram.inputs:
             self.streams[given.stream] = self.known.get(given.stream) or self._input(given)
-        checked = [c for c in (self._box(box) for box in self._ordered()) if c is not None]
+        checked = [c for box in self._ordered() for c in self._with_queues(box)]
         seen: set[str] = set()
         for output in self.diagram.outputs:
             self._output(output, seen)
@@ -199,6 +200,20 @@ class _Checking:
             self.unknown.update(loop.at.outputs)
         return found
 
+    def _with_queues(self, box: Box) -> list[CheckedBox]:
+        """The box behind the update queues that its options ask for."""
+        if any(stream in self.unknown or stream not in self.streams for stream in box.inputs):
+            alone = self._box(box)
+            return [alone] if alone is not None else []
+        self.warnings += idle_queues(box, self.streams)
+        found = dict(queues_of(box, self.streams))
+        queues = [
+            Box(queue_name(box, port), spec, (box.inputs[port],), (queue_name(box, port),), box.node, place=box.place)
+            for port, spec in found.items()
+        ]
+        behind = behind_queues(box, list(found)) if found else box
+        return [c for c in map(self._box, (*queues, behind)) if c is not None]
+
     def _box(self, box: Box) -> CheckedBox | None:
         place = placed(box.place, f"box {box.name!r}")
         known = [None if stream in self.unknown else self.streams.get(stream) for stream in box.inputs]
@@ -206,6 +221,11 @@ class _Checking:
             self.problems += problems_apart_from_types(box.spec, known, place)
             self.unknown.update(box.outputs)
             return self._behind(box, place)
+        revised = next((stream for stream in box.inputs if self.streams[stream].kept is not None), None)
+        if revised is not None and not box.takes_revisions:
+            self.problems.append(_takes_no_revisions(box, revised, place))
+            self.unknown.update(box.outputs)
+            return None
         # A bucket of no length is a problem already; boxes are judged all the same.
         report = Report(box.name, place, self.functions, max(1, self.diagram.bucket), box.inputs, tables=self.tables)
         typed = box.spec.resolve([self.streams[stream] for stream in box.inputs], len(box.outputs), report)
@@ -313,6 +333,15 @@ class _Checking:
                 f"output {output.stream!r}: a tentative answer cannot need at least {output.at_least} of {most} inputs"
             )
             self.problems.append(Problem(what, place, f"1 to {most}", "give another number, or leave it out"))
+
+
+def _takes_no_revisions(box: Box, stream: str, place: Place) -> Problem:
+    return Problem(
+        f"box {box.name!r} ({box.spec.type}) reads {stream!r}, of which rows may be revised: it could not take back what it made of them",
+        place,
+        allowed="filter, map, union, aggregates over windows of stime, and inner joins",
+        next_step="put .settled(...) before it: rows come once they can be revised no more",
+    )
 
 
 def _without_functions(box: Box, report: Report) -> CheckedBox | None:

@@ -43,7 +43,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class QueueOptions:
-    """Update queues of Borealis files; kept, and in force with revisions in a later release."""
+    """Update queues of Borealis files: see `boxes.queue`."""
 
     update_queue: bool | None = None
     queue_type: int | None = None
@@ -105,6 +105,11 @@ class Box:
         """The table or lockset that it has in common with other boxes."""
         shared: tuple[str, ...] = getattr(self.spec, "shares", ())
         return shared
+
+    @property
+    def takes_revisions(self) -> bool:
+        """Whether it knows what to do with rows that revise others."""
+        return bool(getattr(self.spec, "takes_revisions", False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
-"""What options name that a diagram runs without: keys of update queues, which are not yet in force, and connection points."""
+"""What options name that a diagram runs without: connection points."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from auroral.model.diagram import Box, ConnectionPointView, Diagram
+from auroral.model.diagram import ConnectionPointView, Diagram
 from auroral.model.errors import Place, Problem, unknown_name
 from auroral.model.history import why_not_ordered
 from auroral.model.naming import placed, produced
@@ -15,9 +15,7 @@ from auroral.model.types import Kind
 
 
 def unknown_kept_fields(diagram: Diagram, streams: Mapping[str, StreamType]) -> Iterator[Problem]:
-    """Warnings: nothing reads the keys yet, and of a view that is wrong all is kept, so that a diagram runs all the same."""
-    for box in diagram.boxes:
-        yield from _keys(box, streams)
+    """Warnings: of a view that is wrong all is kept, so that a diagram runs all the same."""
     made = sorted(stream for stream, _ in produced(diagram))
     seen = set[str]()
     for view in diagram.views:
@@ -43,18 +41,3 @@ def _of_view(view: ConnectionPointView, schema: Schema, place: Place) -> Iterato
     if view.start is not None and view.end is not None and view.start > view.end:
         what = f"view {view.name!r} has a range that ends before it begins: {view.start} to {view.end}"
         yield Problem(what, place, "start at or below end", "what is kept begins at start, as if the end were not said")
-
-
-def _keys(box: Box, streams: Mapping[str, StreamType]) -> Iterator[Problem]:
-    queues = box.port_queues or (box.queue,) * len(box.inputs)
-    place = placed(box.place, f"box {box.name!r}")
-    for stream, queue in zip(box.inputs, queues, strict=False):
-        for key in (queue.key or "").split(","):
-            if key.strip():
-                yield from _unknown("key of an update queue", key.strip(), streams.get(stream), place)
-
-
-def _unknown(kind: str, name: str, stream: StreamType | None, place: Place) -> Iterator[Problem]:
-    if stream is not None and stream.schema.get(name) is None:
-        problem = unknown_name(kind, name, stream.schema.names, place)
-        yield replace(problem, what=f"{problem.what}: it is kept, and does nothing yet")

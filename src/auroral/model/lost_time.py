@@ -10,6 +10,7 @@ from auroral.model.boxes.join import Join
 from auroral.model.boxes.later import NotYet
 from auroral.model.boxes.lrwaitfor import LRWaitFor
 from auroral.model.boxes.resample import Resample
+from auroral.model.boxes.revisable import Revisable, Settled
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
@@ -30,7 +31,7 @@ def lost_time(diagram: Diagram, streams: Mapping[str, StreamType], stream: str, 
         made, port = made_by[stream]
         box = stood_for(made)
         match box.spec:
-            case Filter() | SOutput() | Delay() | RandomDrop() | WindowDrop():
+            case Filter() | SOutput() | Delay() | RandomDrop() | WindowDrop() | Revisable() | Settled():
                 stream = box.inputs[0]
             case Union() | SUnion():
                 before = data_input(box, port)

@@ -13,10 +13,11 @@ from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.base import Source
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join
-from auroral.model.boxes.later import Later
 from auroral.model.boxes.locks import Unlock
 from auroral.model.boxes.lrwaitfor import LRWaitFor
 from auroral.model.boxes.resample import Resample
+from auroral.model.boxes.revisable import Revisable, Settled
+from auroral.model.boxes.revision import Revision
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
@@ -88,7 +89,7 @@ def _asked_fields(diagram: Diagram) -> dict[str, list[str]]:
 
 
 def _window_fields(box: Box) -> Iterator[tuple[str, str]]:
-    match box.spec:
+    match stood_for(box).spec:
         case Aggregate(window=FieldWindow(field=name, by_values=False)) if box.inputs:
             yield box.inputs[0], name
         case WindowDrop(field=str(name), tuples=False, by_values=False) if box.inputs:
@@ -116,6 +117,8 @@ def _before(box: Box, port: int, name: str) -> Iterator[tuple[str, str]]:
             | Insert()
             | Exists()
             | Unlock()
+            | Revisable()
+            | Settled()
         ):
             for stream in box.inputs:
                 yield stream, name
@@ -126,10 +129,8 @@ def _before(box: Box, port: int, name: str) -> Iterator[tuple[str, str]]:
 
 
 def stood_for(box: Box) -> Box:
-    """The box; for one that does not run yet, one whose rows come from where its rows do."""
-    if not isinstance(box.spec, Later):
-        return box
-    return box if box.spec.like is None else replace(box, spec=box.spec.like)
+    """The box; for one that is another with revisions, that one."""
+    return replace(box, spec=box.spec.like) if isinstance(box.spec, Revision) else box
 
 
 def data_input(box: Box, port: int) -> str | None:

@@ -11,6 +11,7 @@ from auroral.model.boxes.apply import Apply
 from auroral.model.boxes.base import BoxSpec, Source
 from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import Join, JoinKind
+from auroral.model.boxes.revisable import Settled
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
 from auroral.model.boxes.user_class import Box
 from auroral.model.diagram import Output
@@ -90,6 +91,11 @@ class Stream(TableSteps):
         """The rows of this stream and of the others, which have the same fields."""
         place = _place(name)
         return self._step(name, Union(), place, others)
+
+    @given.whole_call
+    def settled(self, name: str) -> Stream:
+        """Rows of a stream that an input with `revisions` leads to, each once it can be revised no more, for steps that take no revisions."""
+        return self._step(name, Settled(), _place(name))
 
     @given.whole_call
     def join(

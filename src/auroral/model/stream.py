@@ -24,12 +24,14 @@ class ClockField:
 class StreamType:
     """A stream's schema, its clock fields, and the types of the columns that order rows of equal stime.
 
-    `order` is the part of the order key after stime: (stime, *order) orders all distinguishable rows.
+    `order` is the part of the order key after stime: (stime, *order) orders all distinguishable rows. Where rows may be revised (see
+    `revisions`), `kept` is for how many microseconds after its stime each may be; no box asks for the order of such rows.
     """
 
     schema: Schema
     clocks: tuple[ClockField, ...] = ()
     order: tuple[FieldType, ...] = ()
+    kept: int | None = None
 
     def clock(self, field: str) -> ClockField | None:
         return next((clock for clock in self.clocks if clock.name == field), None)

@@ -12,6 +12,8 @@ from auroral.model.boxes.local_clock import OnLocalClock
 from auroral.model.boxes.locks import LockSpec
 from auroral.model.boxes.lrwaitfor import LRWaitFor
 from auroral.model.boxes.resample import Resample
+from auroral.model.boxes.revisable import Revisable
+from auroral.model.boxes.revision import Revision
 from auroral.model.boxes.serialize import SUnion
 from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map
@@ -65,6 +67,10 @@ def summary(spec: BoxSpec) -> str:
             return f"{summary(inner)}, by the clock"
         case UserBox():
             return ", ".join(f"{parameter.field} {parameter.text(value)}" for parameter, value in spec.given())
+        case Revision(like=like):
+            return summary(like)
+        case Revisable(keep=keep, key=key):
+            return f"{spell(keep)} by {', '.join(key)}"
         case RandomDrop(rate=rate) | WindowDrop(rate=rate):
             return f"{rate:.3g}"
         case Delay(delay_ms=delay):

@@ -16,6 +16,7 @@ import pyarrow as pa
 from auroral.edge.client import Boundary, End, Event, Insertion
 from auroral.edge.ledger import Ledger
 from auroral.edge.pyvalues import python_values
+from auroral.edge.revisedview import standing
 from auroral.model.errors import AuroralError
 from auroral.node.feeds import Feed, refuse_unknown
 from auroral.node.jobwatch import JobWatch
@@ -86,10 +87,12 @@ class App:
         """
         return self._events(self._output(stream), timeout, since)
 
-    def table(self, stream: str) -> pa.Table:
-        """All stable rows of an output so far, in canonical order, their stime first."""
+    def table(self, stream: str, *, revised: bool = False) -> pa.Table:
+        """All stable rows of an output so far, in canonical order, their stime first. With `revised`, for a stream whose rows may be
+        revised: the rows that stand, each at the stime that it belongs to."""
         log = self._runner.outputs.logs[self._output(stream)]
-        return log.read(None, log.frontier) if log.frontier is not None else log.read()
+        rows = log.read(None, log.frontier) if log.frontier is not None else log.read()
+        return standing(rows) if revised else rows
 
     @property
     def status(self) -> Status:

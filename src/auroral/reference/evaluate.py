@@ -12,6 +12,7 @@ from auroral.model.boxes.aggregate import (
     TypedEventTimeAggregate,
     TypedFirstAligned,
     TypedLandmark,
+    TypedRevisedAggregate,
     TypedRuns,
     TypedStimeAggregate,
     TypedTupleWindows,
@@ -20,10 +21,12 @@ from auroral.model.boxes.aggregate import (
 from auroral.model.boxes.apply import TypedApply
 from auroral.model.boxes.combine import TypedCombine
 from auroral.model.boxes.drop import TypedRandomDrop, TypedRowDrop, TypedWindowDrop
-from auroral.model.boxes.join import TypedBufferJoin, TypedJoin
+from auroral.model.boxes.join import TypedBufferJoin, TypedJoin, TypedRevisedJoin
 from auroral.model.boxes.local_clock import TypedOnLocalClock
 from auroral.model.boxes.lrwaitfor import TypedLRWaitFor
+from auroral.model.boxes.queue import TypedQueue
 from auroral.model.boxes.resample import TypedResample
+from auroral.model.boxes.revisable import TypedRevisable, TypedSettled
 from auroral.model.boxes.sorting import TypedBSort, TypedWSort
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
 from auroral.model.boxes.user_fold import TypedUserFold
@@ -42,11 +45,18 @@ from auroral.reference.join import JoinMachine
 from auroral.reference.local_clock import LocalClockMachine
 from auroral.reference.lrwaitfor import LRWaitForMachine
 from auroral.reference.machine import Machine, Outlet
+from auroral.reference.queue import QueueMachine
 from auroral.reference.resample import ResampleMachine
+from auroral.reference.revisions import (
+    RevisableMachine,
+    RevisedAggregateMachine,
+    RevisedJoinMachine,
+    SettledMachine,
+)
 from auroral.reference.row_windows import TupleWindowsMachine, ValueWindowsMachine
 from auroral.reference.rows import Row, canonical_key, processing_key
 from auroral.reference.sorting import BSortMachine, WSortMachine
-from auroral.reference.stateless import FilterMachine, IdentityMachine, MapMachine, UnionMachine
+from auroral.reference.stateless import FilterMachine, IdentityMachine, MapMachine, RevisedMapMachine, UnionMachine
 from auroral.reference.tables import RegionMachine
 from auroral.reference.user_fold import UserFoldMachine
 from auroral.reference.waitfor import WaitForMachine
@@ -133,7 +143,7 @@ def _machine(
         case TypedFilter() as box:
             return FilterMachine(box, inputs, outlet)
         case TypedMap() as box:
-            return MapMachine(box, inputs, outlet)
+            return (MapMachine if inputs[0].kept is None else RevisedMapMachine)(box, inputs, outlet)
         case TypedUnion() as box:
             return UnionMachine(box, inputs, outlet)
         case TypedIdentity() as box:
@@ -152,6 +162,16 @@ def _machine(
             return ValueWindowsMachine(box, inputs, outlet)
         case TypedTupleWindows() as box:
             return TupleWindowsMachine(box, inputs, outlet)
+        case TypedQueue() as box:
+            return QueueMachine(box, inputs, outlet)
+        case TypedRevisable() as box:
+            return RevisableMachine(box, inputs, outlet)
+        case TypedSettled() as box:
+            return SettledMachine(box, inputs, outlet)
+        case TypedRevisedAggregate() as box:
+            return RevisedAggregateMachine(box, inputs, outlet)
+        case TypedRevisedJoin() as box:
+            return RevisedJoinMachine(box, inputs, outlet)
         case TypedJoin() as box:
             return JoinMachine(box, inputs, outlet)
         case TypedBufferJoin() as box:

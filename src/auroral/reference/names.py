@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from auroral.model.expression import Typed
 from auroral.model.expression.evaluate import evaluate
 from auroral.model.stream import StreamType
+from auroral.reference.revised import belongs_to
 from auroral.reference.rows import Row, Value
 
 
@@ -20,7 +21,7 @@ class Reading:
         known: dict[tuple[str | None, str], Value] = {}
         for (qualifier, stream), row in zip(self.inputs, rows, strict=True):
             # A field that is called stime hides the row's.
-            known[qualifier, "stime"] = row.stime if row is not None else None
+            known[qualifier, "stime"] = belongs_to(row, stream) if row is not None else None
             for position, name in enumerate(stream.schema.names):
                 known[qualifier, name] = row.values[position] if row is not None else None
         value: Value = evaluate(typed, known)

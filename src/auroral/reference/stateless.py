@@ -17,6 +17,7 @@ from auroral.model.types import FieldType, Kind
 from auroral.reference.exact import ratio
 from auroral.reference.machine import REJECTED, Outlet
 from auroral.reference.names import Reading
+from auroral.reference.revised import left_over
 from auroral.reference.rows import Row, Value
 
 
@@ -70,9 +71,29 @@ class MapMachine(Rejecting):
         super().__init__(box, inputs, outlet)
         self.columns = box.columns
 
-    def given(self, row: Row) -> tuple[int, Row]:
-        values = tuple(self.reading.value(typed, row) for _, typed in self.columns)
-        return 0, Row(row.stime, values, row.order)
+    def given(self, row: Row) -> tuple[int, Row] | None:
+        return 0, self.mapped(row)
+
+    def mapped(self, row: Row) -> Row:
+        return Row(row.stime, tuple(self.reading.value(typed, row) for _, typed in self.columns), row.order)
+
+
+class RevisedMapMachine(MapMachine):
+    """A revision of which a map shows nothing is none: what is taken back and given again at once cancels out."""
+
+    def __init__(self, box: TypedMap, inputs: Sequence[StreamType], outlet: Outlet):
+        super().__init__(box, inputs, outlet)
+        self.stream = box.outputs[0]
+        self.made: list[Row] = []
+
+    def given(self, row: Row) -> tuple[int, Row] | None:
+        self.made.append(self.mapped(row))
+        return None
+
+    def on_boundary(self, stime: float) -> None:
+        over = [row for row in self.made if row.stime < stime]
+        self.made = [row for row in self.made if row.stime >= stime]
+        self.outlet.rows[0] += left_over(over, self.stream)
 
 
 class UnionMachine(Stateless):

@@ -9,6 +9,8 @@ from auroral.model.boxes.join import ALL, Join, JoinBuffer
 from auroral.model.boxes.later import LATER, Later
 from auroral.model.boxes.lrwaitfor import LRWaitFor
 from auroral.model.boxes.resample import Resample
+from auroral.model.boxes.revisable import Revisable, Settled
+from auroral.model.boxes.revision import Revision
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
@@ -316,19 +318,6 @@ def test_delays() -> None:
 @pytest.mark.parametrize(
     ("type_name", "parameters", "ins"),
     [
-        ("revisionfilter", {"processing-mode": "UPSTREAM", "expression.0": "v > 1", "anchor": "view"}, "a"),
-        (
-            "revisionmap",
-            {
-                "processing-mode": "DOWNSTREAM",
-                "expression.0": "v",
-                "output-field-name.0": "v",
-                "inverse.0": "v",
-            },
-            "a",
-        ),
-        ("revisionaggregate", {"processing-mode": "UPSTREAM", **AGGREGATE}, "a"),
-        ("revisionaggregate", AGGREGATE, "a"),
         ("connectionpoint", {"anything": "x"}, "a"),
         ("sweeper", {}, "a"),
         ("scontrol", {}, "a"),
@@ -342,6 +331,18 @@ def test_boxes_of_a_later_release_load(type_name: str, parameters: dict[str, str
     assert loaded.warnings == ()
 
 
+def test_revision_boxes() -> None:
+    given = {"processing-mode": "UPSTREAM", "expression.0": "v > 1", "anchor": "one, two"}
+    assert spec("revisionfilter", given) == Revision(Filter(("v > 1",)), "UPSTREAM", ("one", "two"))
+    mapped = {"expression.0": "v", "output-field-name.0": "v", "inverse.0": "v"}
+    assert spec("revisionmap", mapped) == Revision(Map((("v", "v"),)), None, (), ("v",))
+    windows = spec("revisionaggregate", {"processing-mode": "DOWNSTREAM", **AGGREGATE})
+    assert windows == Revision(spec("aggregate", AGGREGATE), "DOWNSTREAM")
+    assert "processing-mode" in problem(box("revisionfilter", {**given, "processing-mode": "SIDEWAYS"})).what
+    assert spec("revisable", {"keep": "90s", "key": "K, t"}) == Revisable(90_000_000, ("k", "t"))
+    assert spec("settled", {}) == Settled()
+
+
 @pytest.mark.parametrize(
     ("type_name", "parameters", "ins", "fields"),
     [
@@ -349,7 +350,7 @@ def test_boxes_of_a_later_release_load(type_name: str, parameters: dict[str, str
         ("revisionmap", {"expression.0": "v * 2", "output-field-name.0": "twice"}, "a", ("twice",)),
     ],
 )
-def test_schemas_pass_through_boxes_of_a_later_release(
+def test_schemas_pass_through_revision_boxes_whose_input_is_never_revised(
     type_name: str, parameters: dict[str, str], ins: str, fields: tuple[str, ...]
 ) -> None:
     behind = box("filter", {"expression.0": f"{fields[-1]} > 0"}, ["out"], ["end"], name="behind")
@@ -369,7 +370,7 @@ def test_schemas_pass_through_boxes_of_a_later_release(
         ("revisionaggregate", {**AGGREGATE, "group-by": "kk"}, "a"),
     ],
 )
-def test_words_of_boxes_of_a_later_release_are_checked(type_name: str, parameters: dict[str, str], ins: str) -> None:
+def test_words_of_revision_boxes_are_checked(type_name: str, parameters: dict[str, str], ins: str) -> None:
     with pytest.raises(DiagramError, match="unknown field"):
         check(load(box(type_name, parameters, list(ins))).diagram)
 

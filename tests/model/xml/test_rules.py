@@ -2,7 +2,7 @@
 
 import pytest
 
-from auroral.model.boxes.later import Later
+from auroral.model.boxes.serialize import SOutput
 from auroral.model.boxes.stateless import Filter, Map, TypedMap
 from auroral.model.boxes.tables import Select
 from auroral.model.checking import check
@@ -142,6 +142,6 @@ def test_rule_6_types_are_left_to_the_checker() -> None:
 
 
 def test_other_boxes_keep_their_parameters_folded() -> None:
-    found = spec("revisionfilter", {"Expression.0": "V > 1", "Processing-Mode": "UPSTREAM"})
-    assert isinstance(found, Later)
-    assert found.parameters == (("expression.0", "v > 1"), ("processing-mode", "UPSTREAM"))
+    found = spec("soutput", {"Group-By": "V, W", "Processing-Mode": "UPSTREAM"})
+    assert isinstance(found, SOutput)
+    assert found.parameters == (("group-by", "v, w"), ("processing-mode", "UPSTREAM"))

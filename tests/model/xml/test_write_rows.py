@@ -12,7 +12,7 @@ from auroral.model.boxes.join import ALL, Join, JoinBuffer
 from auroral.model.diagram import Diagram
 from auroral.model.errors import DiagramError
 from auroral.model.xml import read_diagram, same_diagram, write_diagram
-from auroral.model.xml.boxes import SHAPES
+from auroral.model.xml.boxes import OUR_TYPES, SHAPES
 from model.xml.compose import AGGREGATE, JOIN, box, load, without
 from model.xml.test_coverage import BASES, PORTS, TABLE_BOXES, TWO_INPUTS
 from model.xml.test_tables import query
@@ -22,7 +22,7 @@ def again(diagram: Diagram) -> Diagram:
     return read_diagram(write_diagram(diagram)).diagram
 
 
-@pytest.mark.parametrize("type_name", BASES)
+@pytest.mark.parametrize("type_name", [name for name in BASES if name not in OUR_TYPES])
 def test_files_stay_in_the_words_of_borealis(type_name: str) -> None:
     outs = PORTS.get(type_name, lambda given: ["out"])(BASES[type_name])
     text = box(type_name, BASES[type_name], ["a", "b"] if type_name in TWO_INPUTS else ["a"], outs)

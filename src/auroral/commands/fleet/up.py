@@ -64,7 +64,7 @@ def configure(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="STREAM=SINK",
-        help="where else an output goes: *.parquet (a folder), *.csv, *.jsonl, sqlite:FILE#TABLE or postgresql://HOST/DATABASE#TABLE, either with ?key=FIELD,... for changes of a table; "
+        help="where else an output goes: *.parquet (a folder), *.csv, *.jsonl, sqlite:FILE#TABLE or postgresql://HOST/DATABASE#TABLE, either with ?key=FIELD,... for changes of a table, or ?revised for rows that may be revised; "
         "may be repeated",
     )
     parser.add_argument("--stable-only", action="store_true", help="tables of --output get no tentative rows")

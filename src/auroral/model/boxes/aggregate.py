@@ -12,6 +12,7 @@ from auroral.model.boxes.aggregate_typed import (
     TypedEventTimeAggregate,
     TypedFirstAligned,
     TypedLandmark,
+    TypedRevisedAggregate,
     TypedRuns,
     TypedStimeAggregate,
     TypedTupleWindows,
@@ -21,6 +22,7 @@ from auroral.model.boxes.aggregate_typed import (
 )
 from auroral.model.boxes.base import BoxFacts, Report, TypedBox, expect_ports
 from auroral.model.boxes.resolving import Resolving
+from auroral.model.boxes.revised_windows import revised
 from auroral.model.boxes.row_windows import by_tuples, by_values, without_a_start
 from auroral.model.boxes.stateless import schema_of
 from auroral.model.boxes.time_windows import on_clock, on_event_time, on_stime
@@ -46,6 +48,7 @@ __all__ = [
     "TypedEventTimeAggregate",
     "TypedFirstAligned",
     "TypedLandmark",
+    "TypedRevisedAggregate",
     "TypedRuns",
     "TypedStimeAggregate",
     "TypedTupleWindows",
@@ -65,6 +68,7 @@ class Aggregate:
     start: str | None = None
 
     type: ClassVar[str] = "aggregate"
+    takes_revisions: ClassVar[bool] = True
     facts: ClassVar[BoxFacts] = BoxFacts(
         box_class="window on stime or event time; fold on other fields, on numbers of rows, from the first row, landmark, runs",
         ports="1 in, 1 out (2 with a side output of late rows)",
@@ -105,6 +109,10 @@ class Aggregate:
             schema_of(((name, LONG) for name in self._names()), report)
             return None
         given = Resolving(stream, functions, self.group_by, self.start, report)
+        found = self._typed(given)
+        return found if stream.kept is None or found is None else revised(found, given)
+
+    def _typed(self, given: Resolving) -> TypedBox | None:
         match self.window:
             case StimeWindow() as window:
                 return on_stime(window, given)

@@ -46,6 +46,20 @@ class TypedStimeAggregate(TypedAggregateBox):
     kept_windows: tuple[WindowSample, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedRevisedAggregate(TypedAggregateBox):
+    """Windows of stime over rows that may be revised for `kept` microseconds. A result that such a row changes is taken back, and another one
+    given, at the end of the bucket in which the revision came; both belong to the stime of the window's result."""
+
+    size: int
+    advance: int
+    phase: int
+    kept: int
+    bucket: int
+    anchors: tuple[str, ...] | None = None
+    """Where it has its history from: views of streams before it, none of them for where rows come in; None for its own input."""
+
+
 @dataclass(frozen=True, slots=True)
 class WindowSample:
     """Which windows a window_drop upstream let through: those that it dropped must not appear half filled."""

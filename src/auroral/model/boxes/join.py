@@ -14,10 +14,12 @@ from auroral.model.boxes.row_windows import as_written, microseconds, ordering_f
 from auroral.model.boxes.stateless import schema_of
 from auroral.model.boxes.window_sizes import step
 from auroral.model.expression import Scope, Typed
+from auroral.model.revisions import REVISED
+from auroral.model.schema import Schema
 from auroral.model.stream import StreamType
-from auroral.model.types import BOOL, LONG, FieldType
+from auroral.model.types import BOOL, LONG, STRING, FieldType
 
-__all__ = ["ALL", "Join", "JoinBuffer", "JoinKind", "Kept", "TypedBufferJoin", "TypedJoin"]
+__all__ = ["ALL", "Join", "JoinBuffer", "JoinKind", "Kept", "TypedBufferJoin", "TypedJoin", "TypedRevisedJoin"]
 
 
 ALL = JoinBuffer(math.inf, tuples=True)
@@ -48,6 +50,19 @@ class TypedJoin(TypedBox):
         return iter((self.predicate, *(typed for _, typed in self.columns)))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypedRevisedJoin(TypedBox):
+    """As a TypedJoin that is inner, over the stimes that rows belong to. Of a pair, one row may take away what the other added before."""
+
+    predicate: Typed
+    columns: tuple[tuple[str, Typed], ...]
+    left_size: int
+    right_size: int
+
+    def expressions(self) -> Iterator[Typed]:
+        return iter((self.predicate, *(typed for _, typed in self.columns)))
+
+
 @dataclass(frozen=True, slots=True)
 class Join:
     """`left` and `right` are buffer sizes; `columns` the output fields, none for all of both sides.
@@ -69,6 +84,7 @@ class Join:
     type_name: str = "join"
 
     type: ClassVar[str] = "join"
+    takes_revisions: ClassVar[bool] = True
     facts: ClassVar[BoxFacts] = BoxFacts(
         box_class="window; fold with buffers of rows or of values",
         ports="2 in (required), 1 out",
@@ -91,16 +107,27 @@ class Join:
         fine = timeout_is_fine(self.timeout, report)
         scope = Scope.named(left=left.schema, right=right.schema)
         predicate = report.predicate(self.predicate, scope, "predicate")
-        written = self.columns or _concatenation(left, right, self.sides_named)
+        written = self.columns or _concatenation(_unmarked(left), _unmarked(right), self.sides_named)
         typed = [(name, report.expression(source, scope, f"field {name!r}")) for name, source in written]
         columns = tuple((name, t) for name, t in typed if t is not None)
         schema = schema_of(((name, BOOL if t is None else t.type) for name, t in typed), report)
         if predicate is None or len(columns) < len(typed) or schema is None or not fine or None in kept:
             return None
         buffers = (kept[0] or Kept(), kept[1] or Kept())
-        if any(buffer.time is None for buffer in buffers):
+        revisable = [stream.kept for stream in inputs if stream.kept is not None]
+        by_time = all(buffer.time is not None for buffer in buffers)
+        if revisable and not (by_time and self.kind is JoinKind.INNER):
+            report.add(
+                "rows of its input may be revised, and this join could not take back what it made of them",
+                allowed="inner joins whose rows wait for a length of time, on both sides",
+                next_step="make it such a one, or put .settled(...) before it",
+            )
+            return None
+        if not by_time:
             return self._by_rows(predicate, columns, StreamType(schema), inputs, buffers, report)
         left_size, right_size = self._sizes(buffers)
+        if revisable:
+            return self._revised(predicate, columns, left_size, right_size, max(revisable), report)
         return TypedJoin(
             outputs=(StreamType(schema, (), _pair_order(inputs)),),
             box_class=BoxClass.WINDOW,
@@ -111,6 +138,29 @@ class Join:
             left_size=left_size,
             right_size=right_size,
             kind=self.kind,
+        )
+
+    def _revised(
+        self,
+        predicate: Typed,
+        columns: tuple[tuple[str, Typed], ...],
+        left_size: int,
+        right_size: int,
+        kept: int,
+        report: Report,
+    ) -> TypedBox | None:
+        schema = schema_of([*((name, typed.type) for name, typed in columns), (REVISED, STRING)], report)
+        if schema is None:
+            return None
+        return TypedRevisedJoin(
+            outputs=(StreamType(schema, kept=kept),),
+            box_class=BoxClass.WINDOW,
+            past=kept + max(0, left_size) + right_size,
+            required=self._required(),
+            predicate=predicate,
+            columns=columns,
+            left_size=left_size,
+            right_size=right_size,
         )
 
     def _kept(self, side: int, inputs: Sequence[StreamType], report: Report) -> Kept | None:
@@ -184,6 +234,13 @@ class Join:
 def _pair_order(inputs: Sequence[StreamType]) -> tuple[FieldType, ...]:
     """Stime and order key of both rows: the pair's own stime does not tell that of the earlier one."""
     return tuple(part for stream in inputs for part in (LONG, *stream.order))
+
+
+def _unmarked(stream: StreamType) -> StreamType:
+    """Without the mark of revised rows, which the pair has of its own."""
+    if stream.kept is None:
+        return stream
+    return StreamType(Schema(tuple(field for field in stream.schema.fields if field.name != REVISED)))
 
 
 def _concatenation(left: StreamType, right: StreamType, sides_named: bool) -> tuple[tuple[str, str], ...]:

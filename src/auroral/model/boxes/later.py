@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from auroral.model.boxes.base import BoxClass, BoxFacts, BoxSpec, Report, TypedBox
+from auroral.model.boxes.base import BoxClass, BoxFacts, Report, TypedBox
 from auroral.model.stream import StreamType
 
 
@@ -26,14 +26,9 @@ class TypedLater(TypedBox):
 
 
 _APPLY = "compute it in Python, with an `apply` box"
-_REVISIONS = "revisions come in a later release"
-_NO_REVISIONS = "write {} instead, if no row of the input revises another"
 
 # What genuine diagrams contain and a later release makes runnable.
 LATER = {
-    "revisionfilter": NotYet(_REVISIONS, _NO_REVISIONS.format("filter")),
-    "revisionmap": NotYet(_REVISIONS, _NO_REVISIONS.format("map")),
-    "revisionaggregate": NotYet(_REVISIONS, _NO_REVISIONS.format("aggregate")),
     "connectionpoint": NotYet("Borealis put it there by itself", "name the stream in a connection_point_view"),
     "sweeper": NotYet("Borealis put it there by itself", "leave it out: auroral query reads what is kept"),
     "scontrol": NotYet("the system inserts control boxes by itself", "leave it out"),
@@ -42,16 +37,11 @@ LATER = {
 
 @dataclass(frozen=True, slots=True)
 class Later:
-    """A box kept as it was written: its type and parameters. `reason` tells more than the type does.
-
-    `like` is the box that checks the same parameters and gives the same fields; of a revisionaggregate it is not known whether
-    results have a `revised_value` too.
-    """
+    """A box kept as it was written: its type and parameters. `reason` tells more than the type does."""
 
     type_name: str
     parameters: tuple[tuple[str, str], ...] = ()
     reason: NotYet | None = None
-    like: BoxSpec | None = None
 
     type: ClassVar[str] = "later"
     facts: ClassVar[BoxFacts] = BoxFacts(
@@ -73,12 +63,7 @@ class Later:
         return self.reason or LATER.get(self.type_name) or NotYet("it comes in a later release", _APPLY)
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
-        reason = self.not_yet
-        if self.like is not None:
-            typed = self.like.resolve(inputs, outputs, report)
-            known = typed is not None and self.type_name != "revisionaggregate"
-            return None if typed is None else later(reason, typed.outputs if known else ())
-        return later(reason)
+        return later(self.not_yet)
 
 
 def later(reason: NotYet, outputs: tuple[StreamType, ...] = ()) -> TypedLater:

@@ -20,6 +20,7 @@ class SUnion:
     parameters: tuple[tuple[str, str], ...] = ()
 
     type: ClassVar[str] = "sunion"
+    takes_revisions: ClassVar[bool] = True
     facts: ClassVar[BoxFacts] = replace(
         PASSED_ON,
         ports="N in (optional, one must be there), control + 1 or N out",
@@ -62,6 +63,7 @@ class SOutput:
     parameters: tuple[tuple[str, str], ...] = ()
 
     type: ClassVar[str] = "soutput"
+    takes_revisions: ClassVar[bool] = True
     facts: ClassVar[BoxFacts] = replace(PASSED_ON, ports="1 in, control + 1 out")
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:

@@ -29,6 +29,7 @@ class Splice:
     starts: tuple[int, ...]
 
     type: ClassVar[str] = "splice"
+    takes_revisions: ClassVar[bool] = True
     facts: ClassVar[BoxFacts] = Union.facts
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:

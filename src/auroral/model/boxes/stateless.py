@@ -10,6 +10,7 @@ from auroral.model.boxes.base import PASSED_ON, BoxClass, BoxFacts, Report, Sour
 from auroral.model.errors import DiagramError
 from auroral.model.expression import Typed, bare_field
 from auroral.model.on_error import OnError
+from auroral.model.revisions import REVISED
 from auroral.model.schema import Field, Schema
 from auroral.model.stream import ClockField, StreamType
 from auroral.model.types import INT, FieldType, Kind, common_type
@@ -36,6 +37,7 @@ class Filter:
     on_error: OnError = OnError.STOP
 
     type: ClassVar[str] = "filter"
+    takes_revisions: ClassVar[bool] = True
     facts: ClassVar[BoxFacts] = replace(
         PASSED_ON, ports="1 in, one out a predicate (+ else) (+ errors)", compiles_to="WHERE"
     )
@@ -85,6 +87,7 @@ class Map:
     on_error: OnError = OnError.STOP
 
     type: ClassVar[str] = "map"
+    takes_revisions: ClassVar[bool] = True
     facts: ClassVar[BoxFacts] = replace(PASSED_ON, ports="1 in, 1 out (+ errors)", compiles_to="SELECT")
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
@@ -100,12 +103,14 @@ class Map:
             return None
         stream = inputs[0]
         scope = report.scope(stream)
-        typed = [(name, report.expression(source, scope, f"field {name!r}")) for name, source in self.columns]
+        typed = [(name, report.expression(source, scope, f"field {name!r}")) for name, source in self._written(stream)]
         columns = tuple((name, t) for name, t in typed if t is not None)
         schema = schema_of(((name, INT if t is None else t.type) for name, t in typed), report)
         if len(columns) < len(typed) or schema is None:
             return None
         if not report.rejects(self.on_error, (t for _, t in columns), stream, side):
+            return None
+        if stream.kept is not None and not _carries_the_mark(columns, report):
             return None
         clocks = []
         for name, t in columns:
@@ -117,11 +122,33 @@ class Map:
                 # The stime itself, which is a field of no schema.
                 clocks.append(ClockField(name, 1))
         return TypedMap(
-            outputs=(StreamType(schema, tuple(clocks), stream.order), *([error_stream(stream)] if side else [])),
+            outputs=(
+                StreamType(schema, tuple(clocks), stream.order, stream.kept),
+                *([error_stream(stream)] if side else []),
+            ),
             on_error=self.on_error,
             error_port=1 if side else None,
             columns=columns,
         )
+
+    def _written(self, stream: StreamType) -> tuple[tuple[str, Source], ...]:
+        """Rows that may be revised keep their mark."""
+        if stream.kept is None or REVISED in (name for name, _ in self.columns):
+            return self.columns
+        return (*self.columns, (REVISED, REVISED))
+
+
+def _carries_the_mark(columns: Iterable[tuple[str, Typed]], report: Report) -> bool:
+    for name, typed in columns:
+        copied = bare_field(typed)
+        if name == REVISED and (copied is None or copied.name != REVISED):
+            report.add(
+                f"field {REVISED!r} marks what a row revises, and is computed here",
+                allowed=f"{REVISED} itself, passed on",
+                next_step="leave it out: it is passed on by itself",
+            )
+            return False
+    return True
 
 
 def schema_of(fields: Iterable[tuple[str, FieldType]], report: Report) -> Schema | None:
@@ -140,6 +167,14 @@ def schema_of(fields: Iterable[tuple[str, FieldType]], report: Report) -> Schema
 def merged(inputs: Sequence[StreamType], report: Report, what: str) -> StreamType | None:
     """The type of a union: same field names in order, types widened to a common one."""
     first, before = inputs[0].schema, len(report.problems)
+    if len({stream.kept is None for stream in inputs}) > 1:
+        plain = next(number for number, stream in enumerate(inputs) if stream.kept is None)
+        report.add(
+            f"{what}: rows of input {plain} are never revised, those of another are",
+            allowed="inputs of one kind",
+            next_step="say revisions=... of the input that it comes from too, or put .settled(...) behind the other",
+        )
+        return None
     fields = list(first.fields)
     for number, stream in enumerate(inputs[1:], 1):
         if stream.schema.names != first.names:
@@ -163,8 +198,9 @@ def merged(inputs: Sequence[StreamType], report: Report, what: str) -> StreamTyp
     if len(report.problems) > before:
         return None
     clocks = tuple(clock for clock in inputs[0].clocks if all(clock in stream.clocks for stream in inputs))
+    kept = max((stream.kept for stream in inputs if stream.kept is not None), default=None)
     order: tuple[FieldType, ...] = (INT, *(t for stream in inputs for t in stream.order))
-    return StreamType(Schema(tuple(fields)), clocks, order)
+    return StreamType(Schema(tuple(fields)), clocks, order, kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +215,7 @@ class Union:
     """All rows of all inputs (D5); rows of equal stime are in order of input, then of that input's order."""
 
     type: ClassVar[str] = "union"
+    takes_revisions: ClassVar[bool] = True
     facts: ClassVar[BoxFacts] = replace(
         PASSED_ON,
         ports="N in (optional, one must be there), 1 out",
@@ -223,6 +260,7 @@ class Delay:
     type_name: str = "delay"
 
     type: ClassVar[str] = "delay"
+    takes_revisions: ClassVar[bool] = True
     facts: ClassVar[BoxFacts] = replace(PASSED_ON, compiles_to="SELECT, with a pause of delay-ms for each row")
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:

@@ -15,7 +15,10 @@ from auroral.model.boxes.join import Join
 from auroral.model.boxes.later import LATER, NotYet
 from auroral.model.boxes.locks import Lock, Unlock
 from auroral.model.boxes.lrwaitfor import LRWaitFor
+from auroral.model.boxes.queue import UpdateQueue
 from auroral.model.boxes.resample import Resample
+from auroral.model.boxes.revisable import Revisable, Settled
+from auroral.model.boxes.revision import Revision
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
@@ -50,8 +53,12 @@ RUNNING: tuple[type[BoxSpec], ...] = (
     TableChanges,
     Lock,
     Unlock,
+    Revisable,
+    Settled,
+    Revision,
+    UpdateQueue,
 )
-"""The box types that run, as the docs list them. Other spellings: sjoin, aurorajoin, joinstatic; delay_sel."""
+"""The box types that run, as the docs list them. Other spellings: sjoin, aurorajoin, joinstatic; delay_sel; revisionfilter, revisionmap, revisionaggregate."""
 
 
 def box_table() -> str:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
+from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.base import BoxSpec
 from auroral.model.boxes.later import Later
+from auroral.model.boxes.revisable import Revisable, Settled
+from auroral.model.boxes.revision import DOWNSTREAM, UPSTREAM, Revision
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
 from auroral.model.on_error import OnError
@@ -78,9 +83,13 @@ _DELAY = Shape(
 _ANY = Shape(known=False)
 
 
-def _revision(of: Shape, *more: str) -> Shape:
+_NO_HISTORY = dict.fromkeys(("processing-mode", "anchor"), "it needs no history: rows are revised one by one")
+_NO_INVERSE = {"inverse.N": "a history has the rows themselves: none has to be found by its result"}
+
+
+def _revision(of: Shape, idle: Mapping[str, str], *more: str) -> Shape:
     # Borealis asked for processing-mode only when a box started, and old files lack it.
-    return Shape(of.required, (*of.optional, "processing-mode", "anchor", *more))
+    return replace(of, optional=(*of.optional, "processing-mode", "anchor", *more), idle={**of.idle, **idle})
 
 
 SHAPES: dict[str, Shape] = {
@@ -107,9 +116,11 @@ SHAPES: dict[str, Shape] = {
     "resample": rowwise.RESAMPLE,
     "xsection": rowwise.XSECTION,
     **TABLE_SHAPES,
-    "revisionfilter": _revision(_FILTER),
-    "revisionmap": _revision(_MAP, "inverse.N"),
-    "revisionaggregate": _revision(_AGGREGATE),
+    "revisionfilter": _revision(_FILTER, _NO_HISTORY),
+    "revisionmap": _revision(_MAP, {**_NO_HISTORY, **_NO_INVERSE}, "inverse.N"),
+    "revisionaggregate": _revision(_AGGREGATE, {}),
+    "revisable": Shape(("keep", "key"), ours=("auroral:key.N",), instead={"auroral:key.0": ("key",)}),
+    "settled": Shape(),
     "joinstatic": Shape(
         ("predicate",), ("out-field.N", "out-field-name.N"), ours=(SIDES,), sql=("predicate", "out-field")
     ),
@@ -117,6 +128,9 @@ SHAPES: dict[str, Shape] = {
     "lrwaitfor": rowwise.LRWAITFOR,
     **dict.fromkeys(("connectionpoint", "sweeper", "scontrol"), _ANY),
 }
+
+OUR_TYPES = {"revisable", "settled"}
+"""Those of them that Borealis does not know."""
 
 # Boxes of array and video research, by name or by how their names begin (X4).
 ARRAY_BOXES = (
@@ -192,13 +206,26 @@ def _delay(type_name: str) -> Callable[[Parameters, int], BoxSpec]:
     return make
 
 
-def _revised(type_name: str, base: Callable[[Parameters, int], BoxSpec]) -> Callable[[Parameters, int], BoxSpec]:
-    """The maker of a box that checks its parameters as the box without revisions does."""
+def _revision_of(base: Callable[[Parameters, int], BoxSpec]) -> Callable[[Parameters, int], BoxSpec]:
+    """The maker of a box that has the parameters of another, and where its history is."""
 
     def make(parameters: Parameters, inputs: int) -> BoxSpec:
-        return Later(type_name, parameters.rest(), like=base(parameters, inputs))
+        like = base(parameters, inputs)
+        assert isinstance(like, Filter | Map | Aggregate)
+        mode = parameters.choice("processing-mode", (UPSTREAM, DOWNSTREAM))
+        written = re.split(r"[\s,]+", parameters.text("anchor") or "")
+        anchors = tuple(parameters.notes.folded(name) for name in written if name)
+        return Revision(like, mode, anchors, parameters.run("inverse"))
 
     return make
+
+
+def _revisable(parameters: Parameters, _inputs: int) -> BoxSpec:
+    return Revisable(parameters.length("keep") or 0, parameters.names("key"))
+
+
+def _settled(_parameters: Parameters, _inputs: int) -> BoxSpec:
+    return Settled()
 
 
 _MAKERS: dict[str, Callable[[Parameters, int], BoxSpec]] = {
@@ -224,7 +251,9 @@ _MAKERS: dict[str, Callable[[Parameters, int], BoxSpec]] = {
     "delay": _delay("delay"),
     "delay_sel": _delay("delay_sel"),
     **TABLE_MAKERS,
-    "revisionfilter": _revised("revisionfilter", _filter),
-    "revisionmap": _revised("revisionmap", _map),
-    "revisionaggregate": _revised("revisionaggregate", aggregate),
+    "revisionfilter": _revision_of(_filter),
+    "revisionmap": _revision_of(_map),
+    "revisionaggregate": _revision_of(aggregate),
+    "revisable": _revisable,
+    "settled": _settled,
 }

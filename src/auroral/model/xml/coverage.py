@@ -20,11 +20,6 @@ RUNS, LOADS, REFUSED = "runs", "loads", "refused"
 
 WITH_BOX = {
     **dict.fromkeys(("table", "access", "key", "index"), "insert"),
-    **{
-        f"{element} {name}": "revisionfilter"
-        for element in ("borealis", "query", "box", "in")
-        for name in ("update_queue", "queue_type", "key")
-    },
 }
 """Elements and attributes that are in force once boxes of this type run."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from auroral.model.errors import Place, Problem
 from auroral.model.tables import OUR_PARAMETERS
 from auroral.model.types import Kind
-from auroral.model.xml.boxes import SHAPES
+from auroral.model.xml.boxes import OUR_TYPES, SHAPES
 from auroral.model.xml.extensions import CASE, PREFIX
 from auroral.model.xml.read import Element
 
@@ -66,7 +66,7 @@ def extensions(root: Element) -> Iterator[Problem]:
     for part in parts:
         yield from _ours(part, words(part))
         yield from (_of_table(part, one.attributes["name"]) for one in part.all("parameter") if _is_ours(part, one))
-        if part.tag == "box" and part.attributes["type"] not in SHAPES:
+        if part.tag == "box" and part.attributes["type"] not in SHAPES.keys() - OUR_TYPES:
             yield Problem(
                 f"box type {part.attributes['type']!r} is one of Auroral's, or of a package for it",
                 Place(element=part.label),

@@ -12,6 +12,8 @@ from auroral.model.boxes.drop import RandomDrop, WindowDrop
 from auroral.model.boxes.join import ALL, Join, JoinBuffer, JoinKind
 from auroral.model.boxes.later import Later
 from auroral.model.boxes.local_clock import LOCAL, OnLocalClock
+from auroral.model.boxes.revisable import Revisable, Settled
+from auroral.model.boxes.revision import Revision
 from auroral.model.boxes.serialize import SOutput, SUnion
 from auroral.model.boxes.stateless import Delay, Filter, Map, Union
 from auroral.model.boxes.user import UserBox
@@ -78,6 +80,18 @@ def _parameters(spec: BoxSpec) -> Iterator[Parameter]:
             yield Parameter("interval", str(spec.interval_ms))
             yield from run("max-delay", map(str, spec.max_delay_ms))
             yield from _given(spec.parameters)
+        case Revision():
+            yield from _parameters(spec.like)
+            if spec.mode is not None:
+                yield Parameter("processing-mode", spec.mode)
+            if spec.anchors:
+                yield Parameter("anchor", " ".join(spec.anchors))
+            yield from run("inverse", spec.inverses)
+        case Revisable():
+            yield Parameter("keep", length(spec.keep))
+            yield from names("key", spec.key)
+        case Settled():
+            pass
         case SOutput() | Later():
             yield from _given(spec.parameters)
         case Apply():
