@@ -94,6 +94,15 @@ def revising_rows(random: Random, count: int) -> list[Row]:
     return rows
 
 
+def with_the_edge_of_the_history(rows: Sequence[Row], at: int) -> list[Row]:
+    """For the bucket from `at` on, the kept history begins within a bucket: of a key, what came earlier in that bucket counts all the same."""
+    edge = at - KEPT
+    more = {edge - 1: f"insert {edge + 3}", edge: None, edge + 1: "delete", at: f"delete {edge}"}
+    together = [*rows, *(Row(stime, (9, "a", 3.0, text)) for stime, text in more.items())]
+    together.sort(key=lambda row: row.stime)
+    return [Row(row.stime, row.values, (seq,)) for seq, row in enumerate(together)]
+
+
 def corrected(rows: Sequence[Row]) -> list[Row]:
     """The rows that stand in the end, each as if it had come so at its stime."""
     stand: list[list[Any]] = []

@@ -12,7 +12,16 @@ import auroral
 from auroral.model.steps import Stream
 from auroral.reference.evaluate import evaluate
 from auroral.reference.rows import Row
-from engine.revising import BUCKET, BUCKETS, KEPT, corrected, diagram, random_sources, view
+from engine.revising import (
+    BUCKET,
+    BUCKETS,
+    KEPT,
+    corrected,
+    diagram,
+    random_sources,
+    view,
+    with_the_edge_of_the_history,
+)
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -28,6 +37,27 @@ def test_the_view_is_that_of_the_corrected_rows(seed: int) -> None:
         assert view(marked) == view(plain), output.stream
     settled = [(row.stime - KEPT, *row.values, None) for row in found.streams["settled"]]
     assert view(settled) == view([(r.stime, *r.values, None) for r in right["a"] if r.stime + KEPT < until])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_bucket_depends_on_as_much_of_the_past_as_its_boxes_say(seed: int) -> None:
+    """Rows before that, to the microsecond, make no difference."""
+    checked, sources, until = diagram(True).check(), random_sources(Random(seed)), BUCKETS * BUCKET
+    starts = range(5 * BUCKET, until, 3 * BUCKET)
+    sources["a"] = with_the_edge_of_the_history(sources["a"], starts[seed % len(starts)])
+    reads: dict[str, int] = {}
+    for box in checked.boxes:
+        before = max(reads.get(stream, 0) for stream in box.box.inputs)
+        reads.update(dict.fromkeys(box.box.outputs, before + box.typed.past))
+    whole = evaluate(checked, sources, until).streams
+    for start in starts:
+        for past in {reads[output.stream] for output in checked.diagram.outputs}:
+            given = {name: [row for row in rows if row.stime >= start - past] for name, rows in sources.items()}
+            found = evaluate(checked, given, start + BUCKET).streams
+            # A running total depends on all of the past.
+            for name in (o.stream for o in checked.diagram.outputs if reads[o.stream] == past and o.stream != "total"):
+                here = [row for row in whole[name] if start <= row.stime < start + BUCKET]
+                assert [row for row in found[name] if row.stime >= start] == here, (name, start)
 
 
 def power(build: Callable[[Stream], Stream]) -> Callable[..., list[tuple[Any, ...]]]:

@@ -64,6 +64,12 @@ def sign_of(marked: str | None) -> int:
     return -1 if marked and marked.startswith(DELETE) else 1
 
 
+def whole_buckets(past: int, bucket: int) -> int:
+    """How much of the past a box reads that gives its changes at the end of a bucket, so that it sees buckets whole: what came in one may
+    belong to a later stime in it."""
+    return -(-past // bucket) * bucket
+
+
 def net(changes: Iterable[tuple[Named, int]]) -> Counter[Named]:
     """What is left of additions and removals: how many of each, below 0 where more were taken away."""
     left: Counter[Named] = Counter()

@@ -14,7 +14,7 @@ from auroral.model.boxes.row_windows import as_written, microseconds, ordering_f
 from auroral.model.boxes.stateless import schema_of
 from auroral.model.boxes.window_sizes import step
 from auroral.model.expression import Scope, Typed
-from auroral.model.revisions import REVISED
+from auroral.model.revisions import REVISED, whole_buckets
 from auroral.model.schema import Schema
 from auroral.model.stream import StreamType
 from auroral.model.types import BOOL, LONG, STRING, FieldType
@@ -155,7 +155,7 @@ class Join:
         return TypedRevisedJoin(
             outputs=(StreamType(schema, kept=kept),),
             box_class=BoxClass.WINDOW,
-            past=kept + max(0, left_size) + right_size,
+            past=whole_buckets(kept + max(0, left_size) + right_size, report.bucket),
             required=self._required(),
             predicate=predicate,
             columns=columns,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from auroral.model.boxes.base import BoxClass, BoxFacts, Report, TypedBox, expect_ports
-from auroral.model.revisions import REVISED
+from auroral.model.revisions import REVISED, whole_buckets
 from auroral.model.schema import Field, Schema
 from auroral.model.stream import ClockField, StreamType
 from auroral.model.types import STRING, Kind
@@ -92,7 +92,7 @@ class Revisable:
         return TypedRevisable(
             outputs=(StreamType(stream.schema, stream.clocks, (), self.keep),),
             box_class=BoxClass.WINDOW,
-            past=self.keep,
+            past=whole_buckets(self.keep, report.bucket),
             order_sensitive=True,
             key=self.key,
             kept=self.keep,
@@ -143,7 +143,7 @@ class Settled:
         return TypedSettled(
             outputs=(StreamType(schema, clocks, order),),
             box_class=BoxClass.WINDOW,
-            past=stream.kept,
+            past=whole_buckets(stream.kept, report.bucket),
             waits=stream.kept,
             kept=stream.kept,
             bucket=report.bucket,

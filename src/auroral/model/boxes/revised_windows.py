@@ -6,7 +6,7 @@ from auroral.model.boxes.aggregate_typed import TypedRevisedAggregate, TypedStim
 from auroral.model.boxes.base import BoxClass, TypedBox
 from auroral.model.boxes.resolving import Resolving
 from auroral.model.boxes.stateless import schema_of
-from auroral.model.revisions import REVISED
+from auroral.model.revisions import REVISED, whole_buckets
 from auroral.model.stream import StreamType
 from auroral.model.types import STRING
 
@@ -38,7 +38,7 @@ def revised(typed: TypedBox, given: Resolving) -> TypedBox | None:
     return TypedRevisedAggregate(
         outputs=(StreamType(schema, output.clocks, (), stream.kept),),
         box_class=BoxClass.WINDOW,
-        past=stream.kept + typed.size,
+        past=whole_buckets(stream.kept + typed.size, report.bucket),
         functions=typed.functions,
         group_by=typed.group_by,
         start=typed.start,
