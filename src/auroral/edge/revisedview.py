@@ -115,7 +115,10 @@ class RevisedView(SqlSink):
         self.frontier = delivery.hi
 
     def _take_back(self, rows: pa.Table) -> None:
-        tests = " AND ".join(f"{quoted(name)} {self.same_as} {self.mark}" for name, _ in self.columns)
+        # A stime is never null; by `=`, PostgreSQL finds it in the index.
+        tests = " AND ".join(
+            f"{quoted(name)} {self.same_as if at else '='} {self.mark}" for at, (name, _) in enumerate(self.columns)
+        )
         one = f"SELECT {self.row_id} FROM {self._quoted} WHERE {tests} LIMIT 1"
         for values in zip(*(self._values_of(column) for column in rows.columns), strict=True):
             if self._run(f"DELETE FROM {self._quoted} WHERE {self.row_id} = ({one})", values) != 1:
