@@ -11,6 +11,8 @@ import auroral
 from auroral.model.boxes.revision import Revision
 from auroral.model.builder import DiagramBuilder
 from auroral.model.errors import DiagramError
+from auroral.model.expression import Functions
+from auroral.model.expression.functions import make_function
 from auroral.model.xml import read_diagram
 from engine.revising import diagram, in_mode
 
@@ -65,6 +67,17 @@ def test_the_mark_is_passed_on_by_itself() -> None:
     assert streams["m"].schema.names == ("twice", "revised_value")
     assert streams["w"].schema.names == ("n", "revised_value")
     assert streams["f"].schema.names == ("k", "x")
+
+
+def test_errors_of_rows_that_are_revised_are_revised_too() -> None:
+    """Nothing else would order them: all revisions of a bucket have one stime."""
+    made, s = watch()
+    functions = Functions().plus(make_function("inverse", lambda x: 1 / x, "double", "double"))
+    errors = s.map("m", {"x": "inverse(x)"}, on_error="reject").errors()
+    assert made.check(functions).streams[errors.name].kept == 60_000_000
+    errors.running("r", {"n": "count()"})
+    with pytest.raises(DiagramError, match="depends on all of the past"):
+        made.check(functions)
 
 
 @pytest.mark.parametrize("mode", [None, "UPSTREAM", "DOWNSTREAM"])

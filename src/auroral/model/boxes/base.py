@@ -228,8 +228,8 @@ class BoxSpec(Protocol):
 
 
 def error_stream(stream: StreamType) -> StreamType:
-    """The rejected rows of a box that reads `stream`, as they came in, and what failed."""
-    return StreamType(with_error(stream.schema), stream.clocks, stream.order)
+    """The rejected rows of a box that reads `stream`, as they came in, and what failed; with a row that is taken back, its error is."""
+    return StreamType(with_error(stream.schema), stream.clocks, stream.order, stream.kept)
 
 
 def expect_ports(report: Report, kind: str, inputs: Sequence[StreamType], outputs: int, n_in: int, n_out: int) -> bool:
