@@ -80,6 +80,16 @@ def test_errors_of_rows_that_are_revised_are_revised_too() -> None:
         made.check(functions)
 
 
+def test_no_queue_stands_before_revisions() -> None:
+    """Of a row and its revision in one bucket, it would let only the revision through, which then is about another row."""
+    text = diagram(True).build().to_xml().replace("<borealis", '<borealis update_queue="1" queue_type="1" key="k"', 1)
+    checked = auroral.check(read_diagram(text).diagram)
+    idle = [warning for warning in checked.warnings if "rows may be revised" in warning.what]
+    assert {str(one.place.element) for one in idle} >= {"box 'a.revised'", "box 'some'", "box 'means'"}
+    queues = {c.box.name for c in checked.boxes if c.box.name.endswith(".queue.0")}
+    assert queues == {"total.queue.0"}, "rows that are settled are rows like others"
+
+
 @pytest.mark.parametrize("mode", [None, "UPSTREAM", "DOWNSTREAM"])
 def test_a_file_says_the_same(mode: str | None) -> None:
     built = diagram(True).build() if mode is None else in_mode(diagram(True).build(), mode)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from auroral.model.boxes.queue import FIFO, UpdateQueue
+from auroral.model.boxes.revisable import Revisable
 from auroral.model.diagram import Box, QueueOptions
 from auroral.model.errors import Problem
 from auroral.model.naming import placed
@@ -69,4 +70,5 @@ def _why_not(box: Box, stream: StreamType, key: tuple[str, ...]) -> str | None:
         return f"there is no field {unknown[0]!r}"
     if box.shares:
         return "the box shares a table or a lockset with others"
-    return "rows may be revised" if stream.kept is not None else None
+    revised = stream.kept is not None or isinstance(box.spec, Revisable)
+    return "rows may be revised" if revised else None
