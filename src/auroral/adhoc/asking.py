@@ -21,6 +21,8 @@ from auroral.model.checking import Checked, check
 from auroral.model.diagram import Diagram
 from auroral.model.duration import Duration, microseconds
 from auroral.model.schema import Schema, arrow_schema
+from auroral.model.stream import StreamType
+from auroral.model.types import LONG
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -120,7 +122,9 @@ def _from_file(given: Diagram | DiagramBuilder, feed: Feed) -> Checked:
         raise QueryError(
             f"the diagram's input is {input_.stream!r}\n    allowed: {feed.stream!r}\n    next: call it so"
         )
-    return check(replace(diagram, views=(), bucket=feed.bucket)).runnable()
+    # What a source says in `revised_value` was understood before: in rows of a stream it marks them.
+    known = {feed.stream: StreamType(input_.schema, order=(LONG,))}
+    return check(replace(diagram, views=(), bucket=feed.bucket), known=known).runnable()
 
 
 def _must_fit(schema: Schema, feed: Feed) -> None:

@@ -162,6 +162,7 @@ def revisable(compiler: Compiler, checked: CheckedBox, typed: TypedRevisable) ->
 
 
 _PLAIN = f"({MARK} IS NULL OR {MARK} = '')"
+_EVERY = "__every"
 
 
 def _events(compiler: Compiler, source: str, typed: TypedRevisable, fields: Sequence[Field]) -> str:
@@ -171,12 +172,14 @@ def _events(compiler: Compiler, source: str, typed: TypedRevisable, fields: Sequ
     time = f"TRY_CAST(substring_index({MARK}, ' ', -1) AS BIGINT)"
     row = _struct([(f"f{i}", quoted(field.name)) for i, field in enumerate(fields)])
     said = [f"{word} AS __word", f"{time} AS __time", f"{floor_div(STIME, typed.bucket)} AS __b", f"{row} AS __row"]
-    return select(["*", *said], compiler.with_past(source))
+    # Where no field names a row, all that was said is one history.
+    every = [] if typed.key else [f"TRUE AS {_EVERY}"]
+    return select(["*", *said, *every], compiler.with_past(source))
 
 
 def _histories(compiler: Compiler, checked: CheckedBox, typed: TypedRevisable) -> str:
     """For each key of which something is revised in the range, all that was said of it, in order."""
-    events, keys = relation(f"{checked.box.name}@events"), columns(typed.key)
+    events, keys = relation(f"{checked.box.name}@events"), columns(typed.key) or [_EVERY]
     names = [f"__t{i}" for i in range(len(keys))]
     touched = select(
         ["DISTINCT " + ", ".join(aliased(zip(keys, names, strict=True)))],

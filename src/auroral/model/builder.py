@@ -87,6 +87,10 @@ class DiagramBuilder:
                 allowed="key with revisions=...",
                 next_step='say for how long rows may be revised, as in revisions="10m", or leave key out',
             )
+        if keep is not None and not named:
+            given.refuse(
+                "no field names a row that is revised", place, ", ".join(fields.names), "say which do, with key=..."
+            )
         if keep is not None:
             fields = with_mark(fields)
         wait = given.optional_duration("delay", delay, place)

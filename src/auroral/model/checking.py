@@ -13,6 +13,7 @@ from auroral.model.diagram import Box, Diagram, Input, Output
 from auroral.model.errors import DiagramError, Place, Problem, unknown_name
 from auroral.model.expression import Functions, default_functions, impure_functions
 from auroral.model.history import with_kept_streams
+from auroral.model.implied_revisions import with_implied_revisions
 from auroral.model.kept import unknown_kept_fields
 from auroral.model.lost_time import lost_time
 from auroral.model.naming import name_problems, placed, produced
@@ -88,16 +89,23 @@ def check(
     `known` are the types of inputs that are streams of another diagram, of which more is known than their schema.
     """
     functions = functions if functions is not None else default_functions()
-    return _Checking(with_kept_streams(diagram), functions, known or {}).run()
+    diagram, implied = with_implied_revisions(diagram, known or {})
+    return _Checking(with_kept_streams(diagram), functions, known or {}, implied).run()
 
 
 class _Checking:
-    def __init__(self, diagram: Diagram, functions: Functions, known: Mapping[str, StreamType]):
+    def __init__(
+        self,
+        diagram: Diagram,
+        functions: Functions,
+        known: Mapping[str, StreamType],
+        warnings: tuple[Problem, ...],
+    ):
         self.diagram = diagram
         self.functions = functions
         self.known = known
         self.problems: list[Problem] = []
-        self.warnings: list[Problem] = []
+        self.warnings: list[Problem] = list(warnings)
         self.blockers: list[Problem] = []
         self.streams: dict[str, StreamType] = {}
         # Streams whose producer is wrong or does not run yet: what reads them cannot be judged.
@@ -312,7 +320,7 @@ class _Checking:
             made = sorted({stream for stream, _ in produced(self.diagram)})
             self.problems.append(unknown_name("stream", output.stream, made, place))
         elif output.schema is not None:
-            wrong, odd = against_declared(output, output.schema, found.schema, place)
+            wrong, odd = against_declared(output, output.schema, found, place)
             self.problems += wrong
             self.warnings += odd
 

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from auroral.model.diagram import Output
 from auroral.model.errors import Place, Problem
+from auroral.model.revisions import REVISED
 from auroral.model.schema import Schema
+from auroral.model.stream import StreamType
 from auroral.model.types import Kind
 
 
 def against_declared(
-    output: Output, declared: Schema, found: Schema, place: Place
+    output: Output, declared: Schema, stream: StreamType, place: Place
 ) -> tuple[list[Problem], list[Problem]]:
     """What is wrong with the declaration, and what is odd about it.
 
     Names must be the same. Strings may differ in size, and numbers in type, which is odd. Borealis wanted equal types; but its
     averages and sums of integers are integers, and so files declare them, and ours are not.
     """
+    found = stream.schema
+    odd: list[Problem] = []
+    if stream.kept is not None and declared.get(REVISED) is None:
+        found = Schema(tuple(field for field in found.fields if field.name != REVISED))
+        what = f"output {output.stream!r} is declared without {REVISED!r}, and rows have it: they may be revised"
+        odd.append(Problem(what, place, "declarations with it and without", f"declare it as a string, {REVISED}"))
     if not _fits(declared, found):
         wrong = Problem(
             f"output {output.stream!r} is declared as ({declared}) but carries ({found})",
@@ -25,7 +33,7 @@ def against_declared(
         )
         return [wrong], []
     pairs = zip(declared.fields, found.fields, strict=True)
-    return [], [
+    return [], odd + [
         Problem(
             f"output {output.stream!r} is declared with the field ({said}) and carries ({has}): rows have the latter",
             place,

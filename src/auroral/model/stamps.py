@@ -6,7 +6,7 @@ which closes by boundary; so the field of the windows is followed back, by name,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from auroral.model.boxes.aggregate import Aggregate
@@ -71,9 +71,14 @@ def _unit(source: Input, name: str) -> int | None:
 
 def _asked_fields(diagram: Diagram) -> dict[str, list[str]]:
     """For each input stream, the fields that windows somewhere downstream are on."""
+    return fields_of_inputs(diagram, (wish for box in diagram.boxes for wish in _window_fields(box)))
+
+
+def fields_of_inputs(diagram: Diagram, wanted: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """For each input stream, the fields of which fields of streams downstream, which are `wanted`, are copies."""
     made_by = {stream: (box, port) for box in diagram.boxes for port, stream in enumerate(box.outputs)}
     # Several windows on one field ask for one thing.
-    pending = list(dict.fromkeys(wish for box in diagram.boxes for wish in _window_fields(box)))
+    pending = list(dict.fromkeys(wanted))
     seen = set(pending)
     found: dict[str, list[str]] = {source.stream: [] for source in diagram.inputs}
     while pending:

@@ -70,7 +70,7 @@ def summary(spec: BoxSpec) -> str:
         case Revision(like=like):
             return summary(like)
         case Revisable(keep=keep, key=key):
-            return f"{spell(keep)} by {', '.join(key)}"
+            return f"{spell(keep)} by {', '.join(key) or 'stime'}"
         case RandomDrop(rate=rate) | WindowDrop(rate=rate):
             return f"{rate:.3g}"
         case Delay(delay_ms=delay):

@@ -22,7 +22,7 @@ from auroral.model.boxes.aggregate_typed import (
 )
 from auroral.model.boxes.base import BoxFacts, Report, TypedBox, expect_ports
 from auroral.model.boxes.resolving import Resolving
-from auroral.model.boxes.revised_windows import revised
+from auroral.model.boxes.revised_windows import aligned, revised
 from auroral.model.boxes.row_windows import by_tuples, by_values, without_a_start
 from auroral.model.boxes.stateless import schema_of
 from auroral.model.boxes.time_windows import on_clock, on_event_time, on_stime
@@ -109,27 +109,30 @@ class Aggregate:
             schema_of(((name, LONG) for name in self._names()), report)
             return None
         given = Resolving(stream, functions, self.group_by, self.start, report)
-        found = self._typed(given)
-        return found if stream.kept is None or found is None else revised(found, given)
-
-    def _typed(self, given: Resolving) -> TypedBox | None:
-        match self.window:
-            case StimeWindow() as window:
-                return on_stime(window, given)
-            case EventTimeWindow() as window:
-                return on_event_time(window, given)
-            case FieldWindow() as window:
-                return _on_field(window, given)
-            case TupleWindow() as window:
-                return by_tuples(window, given)
-            case Landmark() | Runs() as window:
-                return without_a_start(window, given)
+        if stream.kept is None:
+            return _typed(self.window, given)
+        found = _typed(aligned(self.window, given), given)
+        return None if found is None else revised(found, given)
 
     def _names(self) -> list[str]:
         window = self.window
         field = window.field if isinstance(window, FieldWindow | TupleWindow) and window.named else None
         start = self.start or field
         return [*self.group_by, *([start] if start is not None else []), *(name for name, _ in self.functions)]
+
+
+def _typed(window: Window, given: Resolving) -> TypedBox | None:
+    match window:
+        case StimeWindow():
+            return on_stime(window, given)
+        case EventTimeWindow():
+            return on_event_time(window, given)
+        case FieldWindow():
+            return _on_field(window, given)
+        case TupleWindow():
+            return by_tuples(window, given)
+        case Landmark() | Runs():
+            return without_a_start(window, given)
 
 
 def _on_field(window: FieldWindow, given: Resolving) -> TypedBox | None:

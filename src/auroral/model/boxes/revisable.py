@@ -37,7 +37,8 @@ class TypedRevisable(TypedBox):
 
 @dataclass(frozen=True, slots=True)
 class Revisable:
-    """Rows of an input with what its source corrects of them within `keep` microseconds. `key` are the fields that name a row."""
+    """Rows of an input with what its source corrects of them within `keep` microseconds. `key` are the fields that name a row; without any,
+    its stime does, and a revision that says none is about the last row that stands."""
 
     keep: int
     key: tuple[str, ...]
@@ -79,15 +80,13 @@ class Revisable:
             return None
         names = Schema(tuple(field for field in stream.schema.fields if field.name != REVISED))
         known = [report.field(name, StreamType(names)) for name in self.key]
-        if not self.key:
-            report.add("no field names a row", allowed=", ".join(names.names), next_step="say which do, with key=...")
         if self.keep <= 0:
             report.add(
                 f"rows are kept for {self.keep} us",
                 allowed="above 0",
                 next_step="say for how long after its stime a row may be revised",
             )
-        if not all(known) or not self.key or self.keep <= 0:
+        if not all(known) or self.keep <= 0:
             return None
         return TypedRevisable(
             outputs=(StreamType(stream.schema, stream.clocks, (), self.keep),),

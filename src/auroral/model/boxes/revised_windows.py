@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from auroral.model.boxes.aggregate_typed import TypedRevisedAggregate, TypedStimeAggregate
 from auroral.model.boxes.base import BoxClass, TypedBox
 from auroral.model.boxes.resolving import Resolving
@@ -9,6 +11,21 @@ from auroral.model.boxes.stateless import schema_of
 from auroral.model.revisions import REVISED, whole_buckets
 from auroral.model.stream import StreamType
 from auroral.model.types import STRING
+from auroral.model.windows import Alignment, FieldWindow, Window
+
+
+def aligned(window: Window, given: Resolving) -> Window:
+    """The window; where files leave it open with what windows of time begin, one that does not depend on which row is a group's first."""
+    if not isinstance(window, FieldWindow) or window.alignment is not Alignment.FIRST or window.by_values:
+        return window
+    if given.stream.clock(window.field) is None:
+        return window
+    given.report.warn(
+        f"windows begin at multiples of {window.advance:g}: which row is the first of its group may be revised",
+        allowed="independent-window-alignment 1 over rows that may be revised",
+        next_step="set independent-window-alignment to 1, to say so",
+    )
+    return replace(window, alignment=Alignment.INDEPENDENT)
 
 
 def revised(typed: TypedBox, given: Resolving) -> TypedBox | None:

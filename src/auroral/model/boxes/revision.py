@@ -15,8 +15,9 @@ from auroral.model.stream import StreamType
 UPSTREAM, DOWNSTREAM = "UPSTREAM", "DOWNSTREAM"
 
 NOT_REVISABLE = NotYet(
-    "rows of its input cannot be revised: nothing says for how long, nor what names a row",
-    "put a box of type revisable behind the input that this comes from, or say revisions=... in Python",
+    "rows of its input cannot be revised: nothing says what they revise, nor for how long",
+    "give the input that this comes from a string field revised_value, in which its source says what a row revises; or put a box of type "
+    "revisable behind it, or say revisions=... in Python",
 )
 
 

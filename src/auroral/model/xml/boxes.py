@@ -84,6 +84,7 @@ _ANY = Shape(known=False)
 
 
 _NO_HISTORY = dict.fromkeys(("processing-mode", "anchor"), "it needs no history: rows are revised one by one")
+_ALIGNED = {"independent-window-alignment": "windows begin at multiples of advance: a group's first row may be revised"}
 _NO_INVERSE = {"inverse.N": "a history has the rows themselves: none has to be found by its result"}
 
 
@@ -118,8 +119,8 @@ SHAPES: dict[str, Shape] = {
     **TABLE_SHAPES,
     "revisionfilter": _revision(_FILTER, _NO_HISTORY),
     "revisionmap": _revision(_MAP, {**_NO_HISTORY, **_NO_INVERSE}, "inverse.N"),
-    "revisionaggregate": _revision(_AGGREGATE, {}),
-    "revisable": Shape(("keep", "key"), ours=("auroral:key.N",), instead={"auroral:key.0": ("key",)}),
+    "revisionaggregate": _revision(_AGGREGATE, _ALIGNED),
+    "revisable": Shape(("keep",), ("key",), ours=("auroral:key.N",)),
     "settled": Shape(),
     "joinstatic": Shape(
         ("predicate",), ("out-field.N", "out-field-name.N"), ours=(SIDES,), sql=("predicate", "out-field")
