@@ -96,7 +96,7 @@ def run_program(
         rest = job.collected((), [edge for edge in program.kept if edge.name not in slices], program.counts)
         return Result(written, {**slices, **rest.kept}, rest.counts)
     finally:
-        job.drop_views()
+        job.end()
 
 
 @dataclass(slots=True)
@@ -109,6 +109,7 @@ class _Job:
     states: FoldStates
     ctes: list[Cte] = field(default_factory=list)
     views: list[str] = field(default_factory=list)
+    held: list[DataFrame] = field(default_factory=list)
 
     def read(self, leaves: Mapping[str, Leaf]) -> None:
         """One view for all rows in memory, and one for each edge's files; a step for each edge over them."""
@@ -169,7 +170,9 @@ class _Job:
         place = next(at for at, cte in enumerate(self.ctes) if cte.name == name)
         del self.ctes[place]
         if not self.program.single:
-            self._view(name, frame.localCheckpoint())
+            computed = frame.localCheckpoint()
+            self.held.append(computed)
+            self._view(name, computed)
             return
         self._rows({name: frame.toArrow()})
         # Before the steps that read it.
@@ -298,9 +301,13 @@ class _Job:
         frame.createOrReplaceTempView(quoted(name))
         self.views.append(name)
 
-    def drop_views(self) -> None:
+    def end(self) -> None:
         for name in self.views:
             self.spark.catalog.dropTempView(name)
+        if not is_remote(self.spark):
+            # Else their rows stay until the JVM happens to collect its garbage. Spark Connect lets go of them with the frame.
+            for frame in self.held:
+                frame._jdf.queryExecution().logical().rdd().unpersist(False)
 
 
 def _emptied(path: Path) -> None:
