@@ -9,6 +9,8 @@ from auroral.model.checking import Checked, check
 from auroral.model.diagram import Box, Diagram
 from auroral.model.errors import DiagramError
 from auroral.model.implied_revisions import USUALLY_KEPT, with_implied_revisions
+from auroral.model.stream import StreamType
+from auroral.model.types import LONG
 from auroral.model.xml import read_diagram
 from auroral.model.xml.same import same_diagram
 from auroral.sim import under_failures
@@ -83,6 +85,15 @@ def test_a_plain_box_alone_at_the_input_takes_revisions_for_rows() -> None:
     (box,) = [box for box in checked.diagram.boxes if box.name == "raw"]
     assert box.inputs == ("ticks",)
     assert any("'raw' leads to no revision box" in warning.what for warning in checked.warnings)
+
+
+def test_a_stream_of_another_diagram_has_marks_and_not_what_a_source_says() -> None:
+    """As for a query over what was kept of one: its `delete STIME` is about a row with the same fields, not about the last one of that time."""
+    read = file()
+    known = {"ticks": StreamType(read.inputs[0].schema, order=(LONG,))}
+    checked = check(read, known=known)
+    assert revisable(checked) == {}
+    assert any("cannot be revised" in blocker.what for blocker in checked.blockers)
 
 
 def test_an_input_without_the_field_still_needs_a_word() -> None:
