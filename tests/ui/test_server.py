@@ -126,6 +126,27 @@ def test_where_it_is_served_everywhere_addresses_are_fine_and_names_are_not() ->
     ]
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "::1", "[::1]", "localhost", "127.0.0.2"])
+def test_the_address_that_is_told_opens_the_page(found: StandIns, host: str) -> None:
+    if ":" in host and not _has_ipv6():
+        pytest.skip("this machine has no IPv6")
+    with served(found.deployed.folder, host, port=0) as page:
+        named = urlsplit(page.address).netloc
+        visitor = Visitor(page.address, key=False)
+        # Whether its name is known to itself is a machine's own matter.
+        visitor.host = "127.0.0.1" if host == "0.0.0.0" else visitor.host
+        assert visitor.get(f"/?key={visitor.key}", Host=named).status == 303
+        assert visitor.get(f"/?key={visitor.key}", Host="evil.example").status == 421
+
+
+def _has_ipv6() -> bool:
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
 def test_nothing_can_be_changed(visitor: Visitor, method: str) -> None:
     assert visitor.get("/api/picture", method).status == 405

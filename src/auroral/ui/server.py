@@ -147,8 +147,7 @@ def make_app(watched: Watched, key: str, *, host: str, port: int, anywhere: bool
         Route("/api/stream", stream),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
-    hosts = () if anywhere else (host,)
-    guard = Middleware(Guard, key=key, hosts=hosts, anywhere=anywhere, port=port)
+    guard = Middleware(Guard, key=key, hosts=(host,), anywhere=anywhere, port=port)
     return Starlette(routes=routes, middleware=[guard], lifespan=life)
 
 
