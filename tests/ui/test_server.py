@@ -201,6 +201,9 @@ def test_what_changes_is_told_and_nothing_else(visitor: Visitor, found: StandIns
     assert [one["k"] for one in told["squares"]["alerts"]] == ["tentative"] * 9
     assert told["streams"]["connections"]["condition"] == told["streams"]["alerts"]["condition"] == "tentative"
     assert {one["condition"] for one in told["groups"]["watch"]["replicas"]} == {"tentative"}
+    assert told["groups"]["merge"]["arrives"] == {"oslo": "stable", "bern": "stable", "lima": "failed"}
+    assert told["streams"]["lima"]["condition"] == "stable" and told["streams"]["lima"]["away"] == ["merge"]
+    assert told["outputs"]["alerts"]["condition"] == "tentative" and told["streams"]["alerts"]["away"] == []
     (lima,) = [row for row in told["timeline"] if row["process"] == "lima"]
     assert [what for _, what, _ in lima["marks"]] == ["started", "cut off from mergea", "cut off from mergeb"]
     (watcha,) = [row for row in told["timeline"] if row["process"] == "watcha"]

@@ -165,10 +165,11 @@ def _stream(stream: str, at: tuple[int, int], made: bool, output: bool) -> dict[
 
 
 def _line(edge: Edge, points: list[tuple[int, int]]) -> dict[str, Any]:
-    """Between a query and a stream."""
-    kind, _, name = edge[0].partition(" ")
-    stream = name if kind == "stream" else edge[1].partition(" ")[2]
-    return {"stream": stream, "d": curve(points)} | ({} if kind == "stream" else {"arrow": True})
+    """Between a query and a stream; `into` is the query that reads it."""
+    (kind, _, name), (_, _, end) = edge[0].partition(" "), edge[1].partition(" ")
+    if kind == "stream":
+        return {"stream": name, "into": end, "d": curve(points)}
+    return {"stream": end, "arrow": True, "d": curve(points)}
 
 
 def _place(x: int, y: int, width: int, height: int) -> dict[str, int]:

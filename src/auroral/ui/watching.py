@@ -21,7 +21,17 @@ from auroral.node.fleet.eventlog import EventReader
 from auroral.node.fleet.processes import Fleet
 from auroral.node.fleet.versions import version_of
 from auroral.node.storeddiagram import load_diagram
-from auroral.ui.conditions import Condition, Flow, Status, input_flow, made_flow, replica, worst
+from auroral.ui.conditions import (
+    Condition,
+    Flow,
+    Status,
+    arrival,
+    arrival_at_client,
+    input_flow,
+    made_flow,
+    replica,
+    worst,
+)
 from auroral.ui.ledger import ledger
 from auroral.ui.picture import Group, picture
 from auroral.ui.strips import Strips
@@ -142,14 +152,25 @@ class Watched:
     def _shown(self, status: Status, now: float) -> dict[str, Any]:
         assert self.fleet is not None
         deployed = self.fleet.deployed
-        streams = {stream: flow.to_json() for stream, flow in self._flows(status, now).items()}
+        flows = self._flows(status, now)
+        groups, away = {}, dict[str, list[str]]()
+        for group in self.groups:
+            name, fragment = group.fragment.name, group.fragment
+            replicas = [replica(name, node, status) for node in group.nodes]
+            mine = worst(flows[stream].condition for stream in fragment.streams)
+            arrives = {stream: arrival(stream, flows[stream].condition, replicas) for stream in fragment.inputs}
+            for stream in fragment.inputs:
+                if arrives[stream] is not flows[stream].condition:
+                    away.setdefault(stream, []).append(name)
+            shown = [one.to_json() for one in replicas]
+            groups[name] = {"condition": mine, "replicas": shown, "arrives": arrives}
+        outputs = self._outputs(status, flows)
+        for stream, output in outputs.items():
+            if output["condition"] is not flows[stream].condition:
+                away.setdefault(stream, []).append(CLIENT)
+        streams = {stream: flow.to_json() | {"away": away.get(stream, [])} for stream, flow in flows.items()}
         for stream, one in streams.items():
             one["rate"] = self._rates.rate(stream, one.pop("rows"), now)
-        groups = {}
-        for group in self.groups:
-            replicas = [replica(group.fragment.name, node, status) for node in group.nodes]
-            mine = worst(Condition(streams[stream]["condition"]) for stream in group.fragment.streams)
-            groups[group.fragment.name] = {"condition": mine, "replicas": [one.to_json() for one in replicas]}
         down = [name for name, found in status.items() if found is None and name not in deployed.in_programs]
         trouble = {}
         if CLIENT not in deployed.here:
@@ -165,7 +186,7 @@ class Watched:
             "recorded": deployed.agreed.origin is not None,
             "streams": streams,
             "groups": groups,
-            "outputs": self._outputs(status),
+            "outputs": outputs,
             "timeline": self._timeline.to_json(),
             "ledger": ledger(status),
         }
@@ -190,13 +211,14 @@ class Watched:
         # A stream that only an earlier version read has nobody to tell of it.
         return {one["name"]: found.get(one["name"], Flow(Condition.UNKNOWN)) for one in self.picture["streams"]}
 
-    def _outputs(self, status: Status) -> dict[str, Any]:
+    def _outputs(self, status: Status, flows: Mapping[str, Flow]) -> dict[str, Any]:
         assert self.fleet is not None
         deployed = self.fleet.deployed
         at_client = (status.get(CLIENT) or {}).get("streams", {})
         sources = deployed.checked.diagram.computed_from
         return {
             stream: {
+                "condition": arrival_at_client(stream, flows[stream].condition, status),
                 "bound": bound if (bound := deployed.agreed.bounds.get(stream, math.inf)) < math.inf else None,
                 "usual": at_client.get(stream, {}).get("proc", 0.0),
                 "delay_new": at_client.get(stream, {}).get("delay_new", 0.0),

@@ -88,7 +88,7 @@ class Strip {
     this.draw();
   }
 
-  update(output, flow, live) {
+  update(output, live) {
     this.output = output;
     this.first = live.first;
     this.bucket = live.bucket;
@@ -98,7 +98,7 @@ class Strip {
       Object.keys(output.reads).length ? `read from ${Object.entries(output.reads).map(chosen).join(" and ")}` : "",
     ];
     say(this.facts, facts.filter(Boolean).join(" · "));
-    const condition = flow?.condition ?? "unknown";
+    const condition = output.condition;
     if (this.condition !== condition) {
       this.condition = condition;
       dress(this.state, "class", `state ${condition}`);
@@ -239,6 +239,6 @@ export class Strips {
   }
 
   update(live) {
-    for (const [name, output] of Object.entries(live.outputs ?? {})) this.strip(name).update(output, live.streams?.[name], live);
+    for (const [name, output] of Object.entries(live.outputs ?? {})) this.strip(name).update(output, live);
   }
 }

@@ -16,7 +16,7 @@ from auroral.dpc.assembly import CLIENT
 from auroral.dpc.client import Client
 from auroral.dpc.events import Deliver, Effect, Event, Miss
 from auroral.dpc.metrics import Metrics
-from auroral.dpc.port import lanes_of
+from auroral.dpc.port import cut_off_of, lanes_of
 from auroral.dpc.why import why
 from auroral.edge.durable import StorageError
 from auroral.engine.arrowrows import as_numbers
@@ -145,8 +145,9 @@ class ClientProcess(Process):
         core = self.host.cores.get(CLIENT)
         if isinstance(core, Client):
             for stream, frontier in core.delivered.items():
-                reads = {"reads": lanes_of([core.ports[stream]]), "frontier": frontier}
-                found["streams"].setdefault(stream, {}).update(reads)
+                port = [core.ports[stream]]
+                reads = {"reads": lanes_of(port), "misses": cut_off_of(port, core.monitor, self.clock.now())}
+                found["streams"].setdefault(stream, {}).update(reads, frontier=frontier)
         return found
 
     def _observed(self, name: str, event: Event, effects: Sequence[Effect]) -> None:
