@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import shutil
 import socket
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from auroral.node.fleet.control import ask
 from auroral.node.fleet.processes import Fleet
 from auroral.ui.guarding import Guard, key_of
 from auroral.ui.serving import CannotServe, served
+from auroral.ui.watching import Watched
 from ui.standins import StandIns, all_is_well, lima_is_lost, standing_in
 
 
@@ -301,6 +303,38 @@ def test_a_folder_of_a_deployment_that_is_gone_is_told_on_the_page(tmp_path: Pat
         (folder / "moved").rename(folder / "deployment.json")
         assert next(one for one in live if "trouble" not in one)["running"]
         live.close()
+
+
+def test_an_error_of_the_pages_own_is_told_and_it_goes_on(
+    found: StandIns, visitor: Visitor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    live = visitor.live()
+    assert "trouble" not in next(live)
+    with monkeypatch.context() as broken:
+        broken.setattr("auroral.ui.watching.ledger", lambda status: status["nobody"])
+        told = next(one for one in live if "trouble" in one)
+        assert "an error of its own: KeyError('nobody')" in told["trouble"] and "trouble" in next(live)
+    assert next(one for one in live if "trouble" not in one)["running"]
+    assert len(caplog.records) == 1, "once, and not twice a second"
+    live.close()
+
+
+def test_another_deployment_in_the_folder_is_shown_from_its_beginning(tmp_path: Path) -> None:
+    """Which another one was in before, that had come further."""
+    folder, watched = tmp_path / "live", Watched(tmp_path / "live")
+    with standing_in(folder) as found:
+        all_is_well(found)
+        watched.look()
+        before, run, changes = len(watched.strips.since(0)["alerts"]), watched.live["run"], watched.strips.changes
+        assert before == 58
+    shutil.rmtree(folder)
+    watched.look()
+    assert "has no deployment" in watched.live["trouble"]
+    with standing_in(folder) as found:
+        found.deliver("alerts", 0, "stable", [], latency=0.4)
+        watched.look()
+        assert watched.live["run"] != run and "trouble" not in watched.live
+        assert [one["b"] for one in watched.strips.since(changes)["alerts"]] == [0]
 
 
 def test_the_stand_ins_are_asked_as_processes_are(found: StandIns) -> None:

@@ -47,7 +47,7 @@ class Looking:
         if not new_enough:
             self._task = asyncio.create_task(self._run())
         try:
-            yield self._count - 1 if new_enough else self._count
+            yield max(0, self._count - 1) if new_enough else self._count
         finally:
             self._readers -= 1
 

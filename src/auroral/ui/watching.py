@@ -5,6 +5,7 @@ Blocking: whoever serves the page calls it in a thread.
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ from auroral.node.fleet.deployed import SPARK, Deployed, agreed_in
 from auroral.node.fleet.eventlog import EventReader
 from auroral.node.fleet.processes import Fleet
 from auroral.node.fleet.versions import version_of
+from auroral.node.runfolder import RunFolder
 from auroral.node.storeddiagram import load_diagram
 from auroral.ui.conditions import (
     Condition,
@@ -37,6 +39,7 @@ from auroral.ui.picture import Group, picture
 from auroral.ui.strips import Strips
 from auroral.ui.timeline import Timeline
 
+_log = logging.getLogger(__name__)
 RATE_OVER = 4.0
 """Seconds."""
 
@@ -74,6 +77,8 @@ class Watched:
     fleet: Fleet | None = None
     groups: Sequence[Group] = ()
     _written: object = None
+    _run: str = ""
+    """Of the deployment that is in the folder."""
     _timeline: Timeline = field(default_factory=lambda: Timeline({}))
     _events: EventReader | None = None
     _rates: Rates = field(default_factory=Rates)
@@ -87,20 +92,29 @@ class Watched:
         """Once. What is wrong is said on the page, and looked at again the next time."""
         with self._looking:
             try:
-                self._look_up()
+                self._look()
             except (AuroralError, OSError) as error:
-                with self.changing:
-                    self.live = {**self.live, "trouble": str(error), "running": False, "now": time.time()}
-                # It may be another one when it is back.
-                self._written = None
-                return
-            assert self.fleet is not None and self._events is not None
-            now, status = time.time(), self.fleet.status()
-            delivered, events = self._deliveries(), self._events.new()
-            with self.changing:
-                self.strips.add(delivered)
-                self._happened(events, status, now)
-                self.live = self._shown(status, now)
+                self._tell(str(error))
+            except Exception as error:  # noqa: BLE001  whatever it was: who watches must not wait for news that never come
+                if self.live.get("trouble") != (said := f"this page came upon an error of its own: {error!r}"):
+                    _log.exception("the page cannot show the deployment, and tries again")
+                self._tell(said)
+
+    def _tell(self, trouble: str) -> None:
+        with self.changing:
+            self.live = {**self.live, "trouble": trouble, "running": False, "now": time.time()}
+        # It may be another one when it is back.
+        self._written = None
+
+    def _look(self) -> None:
+        self._look_up()
+        assert self.fleet is not None and self._events is not None
+        now, status = time.time(), self.fleet.status()
+        delivered, events = self._deliveries(), self._events.new()
+        with self.changing:
+            self.strips.add(delivered)
+            self._happened(events, status, now)
+            self.live = self._shown(status, now)
 
     def _look_up(self) -> None:
         """What is deployed, where that is not known or has changed."""
@@ -113,10 +127,20 @@ class Watched:
         self.groups = _groups(deployed)
         diagram = deployed.checked.diagram
         self.picture = picture(diagram.name, diagram.bucket, self.groups, deployed.fragments.client)
-        about = _about(deployed)
+        about, run = _about(deployed), RunFolder.settings_of(self.folder).run
+        if run != self._run:
+            self._begin_anew(run)
         if self._events is None or about != self._timeline.about:
             self._timeline, self._events = Timeline(about), EventReader(self.folder)
         self.fleet, self._written = Fleet(deployed), written
+
+    def _begin_anew(self, run: str) -> None:
+        """Another deployment is in the folder: its buckets, events and processes have nothing to do with those of the one before."""
+        with self.changing:
+            # Counted on, for those who ask for what changed.
+            self.strips, self._events = Strips(self.strips.changes), None
+        self._run, self._rates, self._delivered = run, Rates(), (0, 0)
+        self._up, self._reads = {}, {}
 
     def _deliveries(self) -> list[dict[str, Any]]:
         """Those that the client was given since."""
@@ -180,6 +204,7 @@ class Watched:
             "now": now,
             "picture": self.picture["id"],
             "folder": str(self.folder),
+            "run": self._run,
             "running": len(down) < len(status),
             "down": down,
             "first": deployed.agreed.first,

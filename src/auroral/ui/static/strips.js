@@ -13,6 +13,7 @@ const HIGH = 46;
 const COVER = 92;
 const SEGMENT = 4;
 const MOST_COVER = 8;
+const MOST = 600; // squares that are remembered, as the server does
 
 const KINDS = {
   stable: "stable",
@@ -77,6 +78,8 @@ class Strip {
       this.squares.set(one.b, one);
       this.newest = Math.max(this.newest, one.b);
     }
+    // Here, since a page that nobody looks at is not drawn, and may be open for days.
+    for (const bucket of this.squares.keys()) if (bucket <= this.newest - MOST) this.squares.delete(bucket);
     this.changed = true;
   }
 
@@ -116,7 +119,6 @@ class Strip {
     const end = this.newest + 1;
     const begin = Math.max(end - this.columns, this.squares.size ? Math.min(...this.squares.keys()) : 0);
     this.begin = begin;
-    for (const bucket of this.squares.keys()) if (bucket < end - 600) this.squares.delete(bucket);
     const row = svg("g", { transform: `translate(${LEFT} ${SQUARES})` });
     const delays = svg("g");
     const cover = svg("g", { class: "cover" });
@@ -226,6 +228,12 @@ export class Strips {
 
   add(squares) {
     for (const [name, found] of Object.entries(squares)) this.strip(name).add(found);
+  }
+
+  // What comes from now on is of another deployment.
+  clear() {
+    this.strips.clear();
+    this.frame.replaceChildren(html("p", { class: "empty" }, "nothing was delivered yet"));
   }
 
   strip(name) {
