@@ -54,6 +54,7 @@ class ClientProcess(Process):
         self._shown_tentative: dict[tuple[str, int], int] = {}
         self.outputs: Outputs | None = None
         self.histories: Histories | None = None
+        self._history_fails = ""
         self.sinks: list[Sinking] = []
         # Before it is ready: an address that is taken is told by whoever starts it.
         folder, loop = self.deployed.folder, asyncio.get_running_loop()
@@ -111,8 +112,13 @@ class ClientProcess(Process):
             await asyncio.wait([publishing])
             raise
         except (StorageError, DamagedOutput) as error:
-            _log.error("%s", error)
-            self.events.note("history failing", detail=str(error)[:500])
+            if (said := str(error)[:500]) != self._history_fails:
+                # Once, and not every few seconds for as long as it lasts.
+                _log.error("%s", error)
+                self.events.note("history failing", detail=said)
+            self._history_fails = said
+        else:
+            self._history_fails = ""
 
     def _begin_sinks(self, outputs: Outputs) -> None:
         agreed, run = self.deployed.agreed, self.run_folder.settings.run
