@@ -18,15 +18,17 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
+import auroral
 from auroral.cli import main
 from auroral.client.connecting import TOKEN_VARIABLE
 from auroral.commands import demo
 from auroral.node.fleet.control import ask
 from auroral.node.fleet.processes import Fleet
+from auroral.ui.details import stream_details
 from auroral.ui.guarding import Guard, key_of
 from auroral.ui.serving import CannotServe, served
 from auroral.ui.watching import Watched
-from ui.standins import StandIns, all_is_well, lima_is_lost, standing_in
+from ui.standins import StandIns, all_is_well, lima_is_lost, source, standing_in
 
 
 @pytest.fixture(scope="module")
@@ -335,6 +337,21 @@ def test_another_deployment_in_the_folder_is_shown_from_its_beginning(tmp_path: 
         watched.look()
         assert watched.live["run"] != run and "trouble" not in watched.live
         assert [one["b"] for one in watched.strips.since(changes)["alerts"]] == [0]
+
+
+def test_an_input_that_nobody_reads_is_shown_too(tmp_path: Path) -> None:
+    """Its rows are logged, and a later version of a query may read them."""
+    d = auroral.diagram("d", bucket="1s")
+    d.input("spare", "n int, m int")
+    d.input("s", "n int").filter("f", "n > 1").output(availability="8s")
+    with standing_in(tmp_path / "live", d) as found:
+        found.says["spare"] = source(3, failed="the disk is full")
+        watched = Watched(found.deployed.folder)
+        watched.look()
+        assert [one["name"] for one in watched.picture["streams"] if one["role"] == "input"] == ["s", "spare"]
+        assert watched.live["streams"]["spare"]["condition"] == "failed"
+        assert watched.fleet is not None
+        assert "m int" in stream_details(watched.fleet, watched.groups, "spare")["fields"]
 
 
 def test_the_stand_ins_are_asked_as_processes_are(found: StandIns) -> None:

@@ -45,10 +45,12 @@ class Group:
         return list(self.fragment.checked.diagram.boxes)
 
 
-def picture(name: str, bucket: int, groups: Sequence[Group], outputs: Iterable[str]) -> dict[str, Any]:
-    """As JSON; `id` is another one whenever anything of it is."""
+def picture(
+    name: str, bucket: int, groups: Sequence[Group], outputs: Iterable[str], sources: Iterable[str] = ()
+) -> dict[str, Any]:
+    """As JSON; `id` is another one whenever anything of it is. `sources` are there also where nobody reads them."""
     made = {stream: group.fragment.name for group in groups for stream in group.fragment.streams}
-    read = {stream for group in groups for stream in group.fragment.inputs}
+    read = {*sources, *(stream for group in groups for stream in group.fragment.inputs)}
     streams = dict.fromkeys((*sorted(read - made.keys()), *made))
     inner = {group.fragment.name: _within(group) for group in groups}
     nodes = [Node(f"stream {stream}", width=STREAM[0], height=STREAM[1]) for stream in streams]

@@ -126,7 +126,8 @@ class Watched:
         deployed = Deployed.look(self.folder, load_diagram(self.folder))
         self.groups = _groups(deployed)
         diagram = deployed.checked.diagram
-        self.picture = picture(diagram.name, diagram.bucket, self.groups, deployed.fragments.client)
+        given = deployed.fragments
+        self.picture = picture(diagram.name, diagram.bucket, self.groups, given.client, given.sources)
         about, run = _about(deployed), RunFolder.settings_of(self.folder).run
         if run != self._run:
             self._begin_anew(run)
