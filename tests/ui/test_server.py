@@ -327,16 +327,34 @@ def test_another_deployment_in_the_folder_is_shown_from_its_beginning(tmp_path: 
     with standing_in(folder) as found:
         all_is_well(found)
         watched.look()
-        before, run, changes = len(watched.strips.since(0)["alerts"]), watched.live["run"], watched.strips.changes
-        assert before == 58
+        before, changes = watched.live["squares_of"], watched.strips.changes
+        assert len(watched.strips.since(0)["alerts"]) == 58
     shutil.rmtree(folder)
     watched.look()
     assert "has no deployment" in watched.live["trouble"]
     with standing_in(folder) as found:
         found.deliver("alerts", 0, "stable", [], latency=0.4)
         watched.look()
-        assert watched.live["run"] != run and "trouble" not in watched.live
+        assert watched.live["squares_of"] != before and "trouble" not in watched.live
         assert [one["b"] for one in watched.strips.since(changes)["alerts"]] == [0]
+
+
+def test_what_nobody_looked_at_does_not_seem_to_be_awaited(tmp_path: Path) -> None:
+    with standing_in(tmp_path / "live") as found:
+        all_is_well(found)
+        watched = Watched(found.deployed.folder)
+        watched.look()
+        before = watched.live["squares_of"]
+        found.deliver("alerts", 58, "stable", [], latency=0.4)
+        watched.look()
+        assert watched.live["squares_of"] == before and len(watched.strips.since(0)["alerts"]) == 59
+        for bucket in range(59, 90):
+            found.deliver("alerts", bucket, "stable", [], latency=0.4)
+        # As many as the client remembers.
+        del found.delivered[:80]
+        watched.look()
+        assert watched.live["squares_of"] != before
+        assert [one["b"] for one in watched.strips.since(0)["alerts"]] == list(range(80, 90))
 
 
 def test_an_input_that_nobody_reads_is_shown_too(tmp_path: Path) -> None:

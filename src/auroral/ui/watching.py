@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
+import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -79,6 +80,8 @@ class Watched:
     _written: object = None
     _run: str = ""
     """Of the deployment that is in the folder."""
+    _squares_of: str = ""
+    """Another one whenever squares begin anew."""
     _timeline: Timeline = field(default_factory=lambda: Timeline({}))
     _events: EventReader | None = None
     _rates: Rates = field(default_factory=Rates)
@@ -137,11 +140,15 @@ class Watched:
 
     def _begin_anew(self, run: str) -> None:
         """Another deployment is in the folder: its buckets, events and processes have nothing to do with those of the one before."""
-        with self.changing:
-            # Counted on, for those who ask for what changed.
-            self.strips, self._events = Strips(self.strips.changes), None
+        self._forget_squares()
+        self._events = None
         self._run, self._rates, self._delivered = run, Rates(), (0, 0)
         self._up, self._reads = {}, {}
+
+    def _forget_squares(self) -> None:
+        with self.changing:
+            # Counted on, for those who ask for what changed.
+            self.strips, self._squares_of = Strips(self.strips.changes), secrets.token_hex(4)
 
     def _deliveries(self) -> list[dict[str, Any]]:
         """Those that the client was given since."""
@@ -154,6 +161,9 @@ class Watched:
             new: list[dict[str, Any]] = self.fleet.ask(CLIENT, "tail", since=since)
         except NoAnswer:
             return []
+        if new and new[0]["number"] > since + 1:
+            # Between those and what was heard before is what nobody looked at, and the client remembers no more: it would seem to be awaited.
+            self._forget_squares()
         self._delivered = (pid, new[-1]["number"] if new else since)
         return new
 
@@ -205,7 +215,7 @@ class Watched:
             "now": now,
             "picture": self.picture["id"],
             "folder": str(self.folder),
-            "run": self._run,
+            "squares_of": self._squares_of,
             "running": len(down) < len(status),
             "down": down,
             "first": deployed.agreed.first,

@@ -24,7 +24,7 @@ follow(told, linked);
 function told(news) {
   // What is not said any more does not hold any more.
   live.trouble = undefined;
-  if (live.run && news.run && news.run !== live.run) strips.clear();
+  if (live.squares_of && news.squares_of && news.squares_of !== live.squares_of) strips.clear();
   Object.assign(live, news);
   panel.live = live;
   if (news.squares) strips.add(news.squares);

@@ -230,7 +230,7 @@ export class Strips {
     for (const [name, found] of Object.entries(squares)) this.strip(name).add(found);
   }
 
-  // What comes from now on is of another deployment.
+  // What comes from now on is of another deployment, or does not follow what was there.
   clear() {
     this.strips.clear();
     this.frame.replaceChildren(html("p", { class: "empty" }, "nothing was delivered yet"));
