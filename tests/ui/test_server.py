@@ -192,6 +192,15 @@ def test_a_stream_has_its_rows_and_its_why(visitor: Visitor, found: StandIns) ->
     assert answer.status == 404 and answer.headers["content-type"] == "application/json"
 
 
+def test_numbers_that_a_browser_does_not_have_are_text(visitor: Visitor, found: StandIns) -> None:
+    odd = {"a": 2**53 + 1, "b": -(2**63), "c": 2**53 - 1, "d": float("nan"), "e": 1e300, "f": True}
+    found.deliver("alerts", 57, "stable", [{"__stime": 0, **odd}], latency=0.4)
+    (row, *_) = visitor.json("/api/stream?name=alerts")["rows"]
+    shown = {"a": "9007199254740993", "b": "-9223372036854775808", "c": 2**53 - 1, "d": "nan", "e": 1e300, "f": True}
+    assert row["row"] == shown
+    found.delivered.pop()
+
+
 def test_what_changes_is_told_and_nothing_else(visitor: Visitor, found: StandIns) -> None:
     live = visitor.live()
     first, second = next(live), next(live)

@@ -24,6 +24,7 @@ from auroral.ui.watching import Watched
 
 STATIC = Path(__file__).parent / "static"
 LOOK_EVERY = 0.5
+_MOST_WHOLE = 2**53 - 1
 _SENT_WHOLE = ("streams", "groups", "outputs", "timeline", "ledger")
 """Parts that are sent again only when they changed."""
 
@@ -93,9 +94,11 @@ def _json(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """JSON has no infinity and no NaN, and rows may."""
+    """JSON has no infinity and no NaN, and numbers in a browser are doubles: rows may have others."""
     match value:
         case float() if not math.isfinite(value):
+            return str(value)
+        case int() if abs(value) > _MOST_WHOLE:
             return str(value)
         case dict():
             return {str(key): _plain(one) for key, one in value.items()}
