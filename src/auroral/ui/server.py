@@ -18,6 +18,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from auroral.model.errors import AuroralError
+from auroral.node.fleet.processes import Fleet
 from auroral.ui.details import box_details, stream_details
 from auroral.ui.guarding import Guard
 from auroral.ui.watching import Watched
@@ -162,11 +163,18 @@ def _answer(find: Callable[[], dict[str, Any]]) -> Response:
 
 
 def _box(watched: Watched, name: str) -> dict[str, Any]:
-    status = {} if watched.fleet is None else watched.fleet.status()
-    return box_details(watched.groups, name, status)
+    fleet = _known(watched)
+    return box_details(watched.groups, name, fleet.status())
 
 
 def _stream(watched: Watched, name: str) -> dict[str, Any]:
+    fleet = _known(watched)
+    return stream_details(fleet, watched.groups, name)
+
+
+def _known(watched: Watched) -> Fleet:
     if watched.fleet is None:
-        raise AuroralError("nothing is known of the deployment yet")
-    return stream_details(watched.fleet, watched.groups, name)
+        watched.look()
+    if watched.fleet is None:
+        raise AuroralError(str(watched.live.get("trouble", "nothing is known of the deployment yet")))
+    return watched.fleet
