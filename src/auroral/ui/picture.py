@@ -19,7 +19,7 @@ from auroral.model.picture import curve
 from auroral.model.summary import summary
 
 BOX = (176, 50)
-STREAM = (150, 44)
+STREAM = (172, 44)
 HEAD = 58
 """Above the boxes of a query: its name, and a sign for each of its replicas."""
 _PAD, _CHARACTER, _SIGN = 16, 7, 32
