@@ -11,7 +11,7 @@ from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.events import Effect, Evaluate, Evaluated, Failed, Kept, Received, Send, Started, Woken
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Policy, Settings
-from auroral.dpc.sizing import LEAST_ROWS, MOST_ROWS
+from auroral.dpc.sizing import LEAST_ROWS, MOST_ROWS, Sizing
 from auroral.dpc.states import State
 from auroral.dpc.sunion import MOST_BUCKETS, OutputSpec
 from auroral.dpc.switching import Lane, Offer
@@ -109,6 +109,25 @@ def test_a_job_that_corrects_takes_no_longer_than_a_quarter_of_what_is_set_aside
     assert union.next_job[1] - union.next_job[0] == LEAST_ROWS // each
     union.sizing.per_row = 1e-9
     assert union.next_job[1] - union.next_job[0] == MOST_BUCKETS
+
+
+def test_jobs_that_were_slow_once_are_not_small_for_ever():
+    """As those of a JVM that had just begun, or while others had the machine."""
+    sizing, few = Sizing(), LEAST_ROWS - 5
+    sizing.learn(MOST_ROWS, 100.0, 0.1)
+    assert sizing.rows(1.0) == LEAST_ROWS
+    for _ in range(20):
+        # No job is larger than that now.
+        sizing.learn(few, 0.12, 0.1)
+    assert sizing.rows(1.0) > 10 * LEAST_ROWS
+    slow = Sizing(1e-3)
+    for _ in range(20):
+        slow.learn(few, 0.1 + 1e-3 * few, 0.1)
+    assert slow.rows(1.0) == LEAST_ROWS
+    # An accident with few rows tells nothing.
+    sizing.per_row = 1e-6
+    sizing.learn(100, 5.0, 0.1)
+    assert sizing.per_row == 1e-6
 
 
 def test_one_job_gives_all_outputs_that_are_due():

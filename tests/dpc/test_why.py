@@ -8,6 +8,7 @@ from auroral.dpc.client import Client
 from auroral.dpc.coverage import AtLeast
 from auroral.dpc.events import Evaluated, Kept, Logged, MoveTo, Propose, Received, Started, Woken
 from auroral.dpc.layout import Layout, Topology
+from auroral.dpc.port import cut_off_of
 from auroral.dpc.reconfiguration import Reconfiguration
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Settings, WhenFull
@@ -57,6 +58,7 @@ def test_an_input_that_is_missed():
     assert 0 < story.since <= 2.1
     assert "t misses bucket 0, nothing came since 0.00 s: T is in FAILURE, T2 is in FAILURE" in story.because
     assert "bucket 0 waits for t until 3.54 s at most" in story.because
+    assert cut_off_of(found.unions["o"].used.values(), found.monitor, 3.1) == ["t"]
     found.handle(Woken(), 3.5)
     assert any(line.startswith("job 1 makes bucket 0 tentative") for line in why(found, "o", 3.5).because)
 

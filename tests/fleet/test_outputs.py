@@ -146,6 +146,7 @@ def test_the_page_shows_what_is_tentative_and_then_its_correction(running: Fleet
             page.wait_for_selector(".flow[data-name=east].silent")
             assert told[0]["coverage"] == {"east": "missing", "west": "complete"}
             assert told[0]["latency"] > 2 and page.locator(".cover .missing").count() > 0
+            assert (running.status()["na"] or {})["outputs"]["sums"]["misses"] == ["east"]
         finally:
             running.ask("east", "resume")
         until(lambda: not tentative_now(running))
@@ -164,6 +165,7 @@ def test_the_page_shows_what_is_tentative_and_then_its_correction(running: Fleet
         reads = (running.status()["na"] or {})["outputs"]["sums"]["reads"]
         assert {stream: list(lanes.values()) for stream, lanes in reads.items()} == {"east": ["both"], "west": ["both"]}
         assert (running.status()["na"] or {})["outputs"]["sums"]["computed"] > 0
+        assert (running.status()["na"] or {})["outputs"]["sums"]["misses"] == []
 
 
 def test_the_table_of_now_says_what_is_tentative(running: Fleet, reads: Client) -> None:

@@ -16,9 +16,9 @@ import auroral
 from auroral.edge.generations import Generations
 from auroral.edge.stamping import STIME
 from auroral.node.history import MANIFEST, Histories
-from auroral.node.outputlog import LetGo, OutputLog
+from auroral.node.outputlog import DamagedOutput, LetGo, OutputLog
 from auroral.node.runfolder import RunFolder
-from node.keeping import BUCKETS, EACH, ROWS, B, Writing, shown, wrong
+from node.keeping import BUCKETS, EACH, ROWS, B, Writing, rows, shown, wrong
 
 
 def test_each_shows_the_newest_rows_and_the_log_is_cut_to_them(tmp_path: Path) -> None:
@@ -81,6 +81,33 @@ def test_nothing_and_values_that_are_missing(tmp_path: Path) -> None:
     (newest / MANIFEST).write_text("{")
     Histories(folder, {"f": log}).publish()
     assert shown(folder.history("by n"))[0] == [9, 4]
+
+
+def test_a_part_that_is_damaged_is_named_and_others_are_shown(tmp_path: Path) -> None:
+    d = auroral.diagram("d", bucket="1s")
+    s = d.input("s", "n long")
+    s.filter("f", "true").keep("of f", last="2s")
+    s.filter("g", "true").keep("of g", rows=20)
+    folder = RunFolder.claim(tmp_path / "run", d.check(), {}, {}, False)
+    logs = {name: OutputLog.open(folder.output(name), auroral.schema("n long"), "run") for name in "fg"}
+    for log in logs.values():
+        for bucket in range(8):
+            log.append(bucket * B, (bucket + 1) * B, rows(bucket))
+    (part, *_) = logs["f"].listed()
+    (logs["f"].folder / part.name).write_bytes(b"PAR1 but not for long")
+    histories = Histories(folder, logs)
+    with pytest.raises(DamagedOutput, match=part.name):
+        histories.publish()
+    assert shown(folder.history("of g"))[0] == list(range(4, 8 * EACH)) and not folder.history("of f").exists()
+    # What was written for the folder alone is made anew.
+    newest = Generations(folder.history("of g")).newest
+    assert newest is not None
+    (reduced,) = newest.glob("*_from_*")
+    reduced.write_bytes(b"")
+    logs["g"].append(8 * B, 9 * B, rows(8))
+    with pytest.raises(DamagedOutput):
+        Histories(folder, logs).publish()
+    assert shown(folder.history("of g"))[0] == list(range(4, 9 * EACH))
 
 
 def test_it_ends_at_every_call_that_changes_the_disk(tmp_path: Path) -> None:

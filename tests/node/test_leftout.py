@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -42,6 +45,40 @@ def test_one_that_is_damaged_is_put_aside_and_said(tmp_path: Path) -> None:
     assert log.damage is not None and "n@na.damaged" in log.damage and not log.totals
     log.close()
     assert not counted_in(tmp_path)[0].spans
+
+
+def test_one_that_somebody_holds_is_not_taken_for_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = log_of(tmp_path, "n@na")
+    log = LeftOutLog(file)
+    log.count(["late"], 1, 2, {("late", "late", 1): 3})
+    log.close()
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, timeout=0.01))
+    holder = sqlite3.connect(file, isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(StorageError, match=r"n@na.db(.|\n)*cannot be opened: database is locked(.|\n)*next: see to"):
+        LeftOutLog(file)
+    holder.close()
+    again = LeftOutLog(file)
+    assert again.damage is None and again.totals == {("late", "late"): 3}
+    again.close()
+
+
+def test_one_whose_writer_was_killed_halfway_is_read_as_it_was(tmp_path: Path) -> None:
+    """Its journal has what is to be put back."""
+    file = log_of(tmp_path, "n@na")
+    log = LeftOutLog(file)
+    log.count(["late"], 1, 2, {("late", "late", 1): 3})
+    log.close()
+    writer = sqlite3.connect(file, isolation_level=None)
+    writer.execute("PRAGMA cache_size = 1")
+    writer.execute("BEGIN IMMEDIATE")
+    writer.executemany("INSERT INTO left_out VALUES ('late', 'late', ?, 9)", ((at,) for at in range(100, 20_000)))
+    killed = tmp_path / "killed" / "a folder?"
+    shutil.copytree(tmp_path / "ledger", killed / "ledger")
+    writer.close()
+    assert (killed / "ledger" / "n@na.db-journal").exists()
+    (found,) = counted_in(killed)
+    assert found.counts == {("late", "late", 1): 3}
 
 
 def diagram() -> Checked:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -71,7 +72,7 @@ def in_the_end(one: Tried, stream: str) -> list[str]:
 
 
 def hosts(diagram: DiagramBuilder, deployment: str) -> tuple[str, ...]:
-    return under_failures(diagram, {"east": ROWS[:1]}, deployment=deployment).outcome.scenario.hosts
+    return under_failures(diagram, {"east": ROWS[:1], "west": []}, deployment=deployment).outcome.scenario.hosts
 
 
 @pytest.mark.slow
@@ -137,7 +138,8 @@ def test_queries_of_one_replica_set_are_one_fragment_and_a_node_in_none_is_named
 
 def test_the_client_reads_what_the_deployment_subscribes_to():
     asked = CHAIN.replace("</deploy>", '<client><subscribe stream="both"/></client></deploy>')
-    assert under_failures(chain(), {"east": ROWS[:4]}, deployment=asked).outcome.scenario.outputs == ("counts", "both")
+    found = under_failures(chain(), {"east": ROWS[:4], "west": []}, deployment=asked)
+    assert found.outcome.scenario.outputs == ("counts", "both")
 
 
 def test_horizons_and_what_is_required_are_those_within_a_fragment():
@@ -260,7 +262,51 @@ def test_names_that_a_schedule_could_not_tell_apart_are_refused():
 
 def test_rows_far_apart_are_refused_before_they_fill_the_memory():
     with pytest.raises(CannotBeSimulated, match=r"take 3,\d+,\d+,\d+ buckets of 0.5 s(.|\n)*up to 20,000"):
-        under_failures(chain(), {"east": [*ROWS, {"ts": 1_700_000_000_000_000, "n": 1}]})
+        under_failures(chain(), {"east": [*ROWS, {"ts": 1_700_000_000_000_000, "n": 1}], "west": []})
+
+
+def timed() -> DiagramBuilder:
+    d = auroral.diagram("timed", bucket="1s")
+    d.input("in", "ts timestamp, day date", stime="ts").filter("all", "true").output()
+    return d
+
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"ts": "noon"}, r"row 1 of 'in' has 'noon' in 'ts', which is a timestamp\n.*2026-03-01T12:00:00Z"),
+        ({"ts": NOON.date()}, r"row 1 of 'in' has datetime.date\(2026, 3, 1\) in 'ts'(.|\n)*allowed: a datetime"),
+        ({"ts": NOON, "day": "today"}, r"'today' in 'day', which is a date\n    allowed: a date, a text as 2026-03-01"),
+        ({"ts": NOON, "day": NOON}, r"row 1 of 'in' has datetime.datetime(.|\n)*in 'day', which is a date"),
+        ({"day": NOON.date()}, r"row 1 of 'in' has no time in 'ts': None\n    allowed: a datetime"),
+        ((NOON, NOON), r"row 1 of 'in' is \(datetime(.|\n)*allowed: a dict(.|\n)*fields: ts, day"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_told(row, told):
+    with pytest.raises(CannotBeSimulated, match=told):
+        under_failures(timed(), {"in": [{"ts": NOON, "day": "2026-03-01"}, row]})
+
+
+def test_wrong_use_is_told_and_not_passed_over():
+    with pytest.raises(
+        CannotBeSimulated, match=r"no rows of west\n.*each input that is read: east, west\n.*'west': \[\]"
+    ):
+        under_failures(chain(), {"east": ROWS})
+    with pytest.raises(CannotBeSimulated, match="there are no rows\n"):
+        under_failures(chain(), {"east": [], "west": []})
+    with pytest.raises(
+        CannotBeSimulated, match=r"'at 800s crash na' comes when all is over: rows end at 20 s(.|\n)*next: give"
+    ):
+        tried(chain(), "at 4s silence west; at 10s resume west; at 800s crash na; at 810s restart na")
+    found = under_failures(chain(), {"east": ROWS[:4], "west": []}, "at 3s silence west; at 90s resume west")
+    assert found.ok and found.rows("counts")
+    with pytest.raises(
+        DiagramError, match=r"unknown output 'count'\n    allowed: counts\n    next: did you mean 'counts'"
+    ):
+        found.rows("count")
 
 
 def test_a_function_that_fails_is_the_users(monkeypatch):
@@ -293,7 +339,7 @@ def test_random_failures_of_few_hosts_end():
 @pytest.mark.parametrize("replicas", [0, 27])
 def test_how_many_replicas_there_can_be(replicas):
     with pytest.raises(CannotBeSimulated, match="1 to 26"):
-        under_failures(chain(), {"east": ROWS[:1]}, replicas=replicas)
+        under_failures(chain(), {"east": ROWS[:1], "west": []}, replicas=replicas)
 
 
 @pytest.mark.slow

@@ -121,7 +121,7 @@ def output(
     query: str, state: str, frontier: int, reads: Mapping[str, Mapping[str, str]], **more: Any
 ) -> dict[str, Any]:
     said = {"query": query, "state": state, "fresh": True, "frontier": frontier, "tentative": 0, "waits_for": None}
-    return {**said, "reads": reads, "computed": frontier * 300, **more}
+    return {**said, "reads": reads, "misses": [], "computed": frontier * 300, **more}
 
 
 def node(**outputs: Any) -> dict[str, Any]:
@@ -189,9 +189,12 @@ def alert(host: str, n: int) -> dict[str, Any]:
 def lima_is_lost(found: StandIns, frontier: int = 58, buckets: int = 9, delivered: bool = True) -> None:
     """Cut off from both nodes that read it, some seconds ago."""
     lost = time.time() - 14
+    # Whom it would read from stays the same.
     read = {site: {f"{site}@{site}": "both"} for site in SITES}
     for name in ("mergea", "mergeb"):
-        found.says[name] = node(connections=output("merge", "UP_FAILURE", frontier, read, tentative=buckets))
+        found.says[name] = node(
+            connections=output("merge", "UP_FAILURE", frontier, read, tentative=buckets, misses=["lima"])
+        )
         found.note("lima", "cut off", lost, peer=name)
         found.note(
             name, "state", lost + 2.2, core=f"merge@{name}", stream="connections", state="UP_FAILURE", was="", by=""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from auroral.ui.conditions import Condition, input_flow, made_flow, replica
+from auroral.ui.conditions import Condition, arrival, arrival_at_client, input_flow, made_flow, replica
 from auroral.ui.ledger import ledger
 from auroral.ui.watching import Rates
 from ui.standins import node, output, source
@@ -71,10 +71,45 @@ def test_what_the_client_has_counts_for_an_output(state: str | None, left: int, 
     assert (found.condition, found.words, found.frontier) == (condition, words, 7)
 
 
+@pytest.mark.parametrize(
+    ("condition", "misses", "arrives"),
+    [
+        ("stable", ([], []), "stable"),
+        ("stable", (["east"], []), "stable"),
+        ("stable", (["east"], ["east"]), "failed"),
+        ("stable", (["west"], ["west"]), "stable"),
+        ("tentative", (["east"],), "failed"),
+        ("unknown", (["east"],), "failed"),
+        ("silent", (["east"], ["east"]), "silent"),
+        ("blocked", (["east"],), "blocked"),
+        ("stable", (None, ["east"]), "failed"),
+        ("stable", (None, None), "stable"),
+    ],
+)
+def test_a_stream_that_none_of_its_readers_gets_does_not_arrive(
+    condition: str, misses: tuple[list[str] | None, ...], arrives: str
+) -> None:
+    """As two nodes say that read it, of which one may be down."""
+    reads = {"east": {}, "west": {"west@west": "both"}}
+    status = {
+        f"n{n}": None if one is None else node(a=output("q", "UP_FAILURE", 4, reads, misses=one))
+        for n, one in enumerate(misses)
+    }
+    replicas = [replica("q", name, status) for name in status]
+    assert arrival("east", Condition(condition), replicas) == arrives
+
+
+def test_an_output_that_the_client_does_not_get_does_not_arrive() -> None:
+    status: dict[str, Any] = {"client": {"streams": {"sums": {"misses": ["sums"]}, "rest": {"misses": []}, "new": {}}}}
+    for stream, condition in {"sums": "failed", "rest": "stable", "new": "stable", "other": "stable"}.items():
+        assert arrival_at_client(stream, Condition.STABLE, status) == condition
+    assert arrival_at_client("sums", Condition.BLOCKED, status) == "blocked"
+
+
 def test_replicas() -> None:
     reads = {"east": {"east@east": "both"}}
     well = node(a=output("q", "STABLE", 4, reads), b=output("q", "UP_FAILURE", 4, {}), c=output("p", "FAILURE", 4, {}))
-    waits = node(a=output("q", "UP_FAILURE", 4, {}, waits_for="the catalog"))
+    waits = node(a=output("q", "UP_FAILURE", 4, {}, waits_for="the catalog", misses=["west", "east"]))
     status = {"na": well, "nb": node(a=output("q", "RECOVERING", 4, {})), "nc": None, "nd": waits, "ne": node()}
     status["ne"] |= {"not_started": {"q@ne": "the disk is full\n    next: make room"}}
     found = {name: replica("q", name, status) for name in (*status, "elsewhere")}
@@ -82,7 +117,7 @@ def test_replicas() -> None:
         "na": ("tentative", ""),
         "nb": ("stabilising", "recovering"),
         "nc": ("failed", "down"),
-        "nd": ("tentative", "waits for the catalog"),
+        "nd": ("tentative", "waits for the catalog; does not get east, west"),
         "ne": ("failed", "cannot start: the disk is full"),
         "elsewhere": ("unknown", "on another machine: look at it there"),
     }

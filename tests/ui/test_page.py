@@ -72,7 +72,10 @@ def test_a_lost_input_is_seen_and_so_is_its_correction(browser: Browser, found: 
         page.wait_for_selector(".flow[data-name=alerts].tentative", timeout=1000 * WITHIN)
         assert time.monotonic() - began < WITHIN
         assert squares(page) == {"stable": 58, "tentative": 9}
-        assert page.locator(".line.tentative").count() == 7 and page.locator(".line.stable").count() == 6
+        assert page.locator(".line.tentative").count() == 7 and page.locator(".line.stable").count() == 4
+        # What is cut off is well where it is made, and does not arrive.
+        assert page.locator(".line.failed").count() == 2 and page.locator(".flow[data-name=lima].stable").count() == 1
+        assert page.inner_text(".flow[data-name=lima] .state") == "stable · not at merge"
         # Told apart without colours too: by word, by mark and by the dash of the line.
         assert "tentative" in str(page.get_attribute(".flow[data-name=alerts]", "aria-label"))
         assert page.locator(".flow[data-name=alerts] .sign.tentative").count() == 1
@@ -207,6 +210,8 @@ def test_it_is_painted_within_a_second(browser: Browser, found: StandIns, addres
         page.wait_for_selector("#strips .square.stable")
         painted = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
         assert painted < 1000, f"{painted:.0f} ms"
+        # And remembers no more when nobody has looked at it, so that it was not drawn, for days.
+        assert page.evaluate(_DAYS) == 600
 
 
 def test_two_hundred_boxes_and_fifty_streams_stay_fluid(browser: Browser, tmp_path: Path) -> None:
@@ -237,6 +242,14 @@ def test_two_hundred_boxes_and_fifty_streams_stay_fluid(browser: Browser, tmp_pa
             # At 60 frames a second one takes 17 ms; the machine of a test has other things to do.
             assert typical < 40 and slowest < 500
 
+
+_DAYS = """async () => {
+    const { Strips } = await import("/static/strips.js");
+    const strips = new Strips();
+    for (let b = 0; b < 200000; b += 1000)
+        strips.add({ alerts: Array.from({ length: 1000 }, (_, n) => ({ b: b + n, k: "stable", n: 1, at: 0 })) });
+    return strips.strip("alerts").squares.size;
+}"""
 
 _MEASURE = """() => {
     window.frames_ = [];

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import shutil
 import socket
 import subprocess
 import sys
@@ -17,14 +18,17 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
+import auroral
 from auroral.cli import main
 from auroral.client.connecting import TOKEN_VARIABLE
 from auroral.commands import demo
 from auroral.node.fleet.control import ask
 from auroral.node.fleet.processes import Fleet
+from auroral.ui.details import stream_details
 from auroral.ui.guarding import Guard, key_of
 from auroral.ui.serving import CannotServe, served
-from ui.standins import StandIns, all_is_well, lima_is_lost, standing_in
+from auroral.ui.watching import Watched
+from ui.standins import StandIns, all_is_well, lima_is_lost, source, standing_in
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +130,27 @@ def test_where_it_is_served_everywhere_addresses_are_fine_and_names_are_not() ->
     ]
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "::1", "[::1]", "localhost", "127.0.0.2"])
+def test_the_address_that_is_told_opens_the_page(found: StandIns, host: str) -> None:
+    if ":" in host and not _has_ipv6():
+        pytest.skip("this machine has no IPv6")
+    with served(found.deployed.folder, host, port=0) as page:
+        named = urlsplit(page.address).netloc
+        visitor = Visitor(page.address, key=False)
+        # Whether its name is known to itself is a machine's own matter.
+        visitor.host = "127.0.0.1" if host == "0.0.0.0" else visitor.host
+        assert visitor.get(f"/?key={visitor.key}", Host=named).status == 303
+        assert visitor.get(f"/?key={visitor.key}", Host="evil.example").status == 421
+
+
+def _has_ipv6() -> bool:
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
 def test_nothing_can_be_changed(visitor: Visitor, method: str) -> None:
     assert visitor.get("/api/picture", method).status == 405
@@ -167,6 +192,15 @@ def test_a_stream_has_its_rows_and_its_why(visitor: Visitor, found: StandIns) ->
     assert answer.status == 404 and answer.headers["content-type"] == "application/json"
 
 
+def test_numbers_that_a_browser_does_not_have_are_text(visitor: Visitor, found: StandIns) -> None:
+    odd = {"a": 2**53 + 1, "b": -(2**63), "c": 2**53 - 1, "d": float("nan"), "e": 1e300, "f": True}
+    found.deliver("alerts", 57, "stable", [{"__stime": 0, **odd}], latency=0.4)
+    (row, *_) = visitor.json("/api/stream?name=alerts")["rows"]
+    shown = {"a": "9007199254740993", "b": "-9223372036854775808", "c": 2**53 - 1, "d": "nan", "e": 1e300, "f": True}
+    assert row["row"] == shown
+    found.delivered.pop()
+
+
 def test_what_changes_is_told_and_nothing_else(visitor: Visitor, found: StandIns) -> None:
     live = visitor.live()
     first, second = next(live), next(live)
@@ -180,6 +214,9 @@ def test_what_changes_is_told_and_nothing_else(visitor: Visitor, found: StandIns
     assert [one["k"] for one in told["squares"]["alerts"]] == ["tentative"] * 9
     assert told["streams"]["connections"]["condition"] == told["streams"]["alerts"]["condition"] == "tentative"
     assert {one["condition"] for one in told["groups"]["watch"]["replicas"]} == {"tentative"}
+    assert told["groups"]["merge"]["arrives"] == {"oslo": "stable", "bern": "stable", "lima": "failed"}
+    assert told["streams"]["lima"]["condition"] == "stable" and told["streams"]["lima"]["away"] == ["merge"]
+    assert told["outputs"]["alerts"]["condition"] == "tentative" and told["streams"]["alerts"]["away"] == []
     (lima,) = [row for row in told["timeline"] if row["process"] == "lima"]
     assert [what for _, what, _ in lima["marks"]] == ["started", "cut off from mergea", "cut off from mergeb"]
     (watcha,) = [row for row in told["timeline"] if row["process"] == "watcha"]
@@ -277,6 +314,71 @@ def test_a_folder_of_a_deployment_that_is_gone_is_told_on_the_page(tmp_path: Pat
         (folder / "moved").rename(folder / "deployment.json")
         assert next(one for one in live if "trouble" not in one)["running"]
         live.close()
+
+
+def test_an_error_of_the_pages_own_is_told_and_it_goes_on(
+    found: StandIns, visitor: Visitor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    live = visitor.live()
+    assert "trouble" not in next(live)
+    with monkeypatch.context() as broken:
+        broken.setattr("auroral.ui.watching.ledger", lambda status: status["nobody"])
+        told = next(one for one in live if "trouble" in one)
+        assert "an error of its own: KeyError('nobody')" in told["trouble"] and "trouble" in next(live)
+    assert next(one for one in live if "trouble" not in one)["running"]
+    assert len(caplog.records) == 1, "once, and not twice a second"
+    live.close()
+
+
+def test_another_deployment_in_the_folder_is_shown_from_its_beginning(tmp_path: Path) -> None:
+    """Which another one was in before, that had come further."""
+    folder, watched = tmp_path / "live", Watched(tmp_path / "live")
+    with standing_in(folder) as found:
+        all_is_well(found)
+        watched.look()
+        before, changes = watched.live["squares_of"], watched.strips.changes
+        assert len(watched.strips.since(0)["alerts"]) == 58
+    shutil.rmtree(folder)
+    watched.look()
+    assert "has no deployment" in watched.live["trouble"]
+    with standing_in(folder) as found:
+        found.deliver("alerts", 0, "stable", [], latency=0.4)
+        watched.look()
+        assert watched.live["squares_of"] != before and "trouble" not in watched.live
+        assert [one["b"] for one in watched.strips.since(changes)["alerts"]] == [0]
+
+
+def test_what_nobody_looked_at_does_not_seem_to_be_awaited(tmp_path: Path) -> None:
+    with standing_in(tmp_path / "live") as found:
+        all_is_well(found)
+        watched = Watched(found.deployed.folder)
+        watched.look()
+        before = watched.live["squares_of"]
+        found.deliver("alerts", 58, "stable", [], latency=0.4)
+        watched.look()
+        assert watched.live["squares_of"] == before and len(watched.strips.since(0)["alerts"]) == 59
+        for bucket in range(59, 90):
+            found.deliver("alerts", bucket, "stable", [], latency=0.4)
+        # As many as the client remembers.
+        del found.delivered[:80]
+        watched.look()
+        assert watched.live["squares_of"] != before
+        assert [one["b"] for one in watched.strips.since(0)["alerts"]] == list(range(80, 90))
+
+
+def test_an_input_that_nobody_reads_is_shown_too(tmp_path: Path) -> None:
+    """Its rows are logged, and a later version of a query may read them."""
+    d = auroral.diagram("d", bucket="1s")
+    d.input("spare", "n int, m int")
+    d.input("s", "n int").filter("f", "n > 1").output(availability="8s")
+    with standing_in(tmp_path / "live", d) as found:
+        found.says["spare"] = source(3, failed="the disk is full")
+        watched = Watched(found.deployed.folder)
+        watched.look()
+        assert [one["name"] for one in watched.picture["streams"] if one["role"] == "input"] == ["s", "spare"]
+        assert watched.live["streams"]["spare"]["condition"] == "failed"
+        assert watched.fleet is not None
+        assert "m int" in stream_details(watched.fleet, watched.groups, "spare")["fields"]
 
 
 def test_the_stand_ins_are_asked_as_processes_are(found: StandIns) -> None:

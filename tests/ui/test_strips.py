@@ -80,6 +80,16 @@ def test_bars_are_the_worst_of_what_a_node_gives_and_failures_end_them() -> None
     assert rows["east"]["marks"] == [(2, "paused", True), (7, "goes on", False)]
 
 
+def test_a_source_that_is_full_is_blocked_and_said_to_be() -> None:
+    line = Timeline({"east": "source", "client": "client"})
+    line.add([event(0, "east", "started"), event(3, "east", "full", detail="far behind"), event(8, "east", "has room")])
+    line.add([event(4, "client", "started"), event(5, "client", "history failing", detail="the disk is full\nmore")])
+    east, client = line.to_json()
+    assert east["bars"] == [["stable", 0, 3], ["blocked", 3, 8], ["stable", 8, None]]
+    assert [(at, alarm) for at, _, alarm in east["marks"]] == [(0, False), (3, True), (8, False)]
+    assert client["marks"][-1] == (5, "the disk is full", True)
+
+
 def test_marks_say_what_happened_and_do_not_grow_for_ever() -> None:
     line = Timeline({"na": "node"})
     line.add([event(1, "na", "cut off", peer="east"), event(2, "na", "job failed", stream="sums", detail="x")])

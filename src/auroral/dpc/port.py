@@ -370,6 +370,11 @@ def _has(offers: Mapping[str, Offer], bucket: int) -> bool:
     return any(offer != UNREACHED and offer.kept_from <= bucket for offer in offers.values())
 
 
+def cut_off_of(ports: Iterable[Port], monitor: Monitor, now: float) -> list[str]:
+    """The streams of which nothing comes, not even tentative buckets."""
+    return sorted(port.stream for port in ports if port.cut_off(monitor, now))
+
+
 def lanes_of(ports: Iterable[Port]) -> dict[str, dict[str, str]]:
     """By stream, from whom it is read, and in which lanes."""
     return {port.stream: {producer: str(lane) for producer, lane in port.lanes.items()} for port in ports}

@@ -23,9 +23,10 @@ class Sizing:
     """Seconds."""
 
     def learn(self, rows: int, seconds: float, usual: float) -> None:
-        """A job of so many rows took so long, and one of a single bucket usually takes `usual`."""
-        if rows >= LEAST_ROWS:
-            took = max(0.0, seconds - usual) / rows
+        """A job of so many rows took so long, and one of a single bucket usually takes `usual`. Of few rows that says little, but that it goes
+        quicker than was thought: who was slow once would otherwise have none but such jobs, and never know."""
+        took = max(0.0, seconds - usual) / max(1, rows)
+        if rows >= LEAST_ROWS or took < self.per_row:
             self.per_row = took if not self.per_row else (1 - _WEIGHT) * self.per_row + _WEIGHT * took
 
     def rows(self, aside: float) -> int:

@@ -20,11 +20,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from auroral.edge.durable import StorageError
 from auroral.edge.generations import Generations
 from auroral.edge.parquetsink import Part
 from auroral.edge.sinks import output_schema
+from auroral.model.errors import AuroralError
 from auroral.model.history import Kept, Retention, kept_streams, retention
-from auroral.node.outputlog import OutputLog
+from auroral.node.outputlog import DamagedOutput, OutputLog
 from auroral.node.runfolder import RunFolder
 
 _log = logging.getLogger(__name__)
@@ -166,8 +168,10 @@ class History:
             return name, self.log.folder / part.name, 0
         newest = self.generations.newest
         if newest is not None and (newest / name).exists():
-            count = pq.ParquetFile(newest / name).metadata.num_rows
-            return name, newest / name, count
+            try:
+                return name, newest / name, pq.read_metadata(newest / name).num_rows
+            except (OSError, pa.ArrowException) as error:
+                _log.warning("%s is damaged, and made anew: %s", newest / name, error)
         table = self.log.load(part)
         if skip is not None:
             table = table.slice(skip)
@@ -189,7 +193,7 @@ class History:
     def _look(self, part: Part) -> _Facts:
         order = self._keeps.order
         if order is None:
-            return _Facts(pq.ParquetFile(self.log.folder / part.name).metadata.num_rows)
+            return _Facts(self.log.rows_in(part))
         values = self._values(self.log.load(part))
         ends = pc.min_max(values).as_py()
         return _Facts(len(values), ends["min"], ends["max"], values.null_count)
@@ -221,12 +225,18 @@ class Histories:
         return frozenset(history.kept.stream for history in self.all.values())
 
     def publish(self) -> None:
-        """Everything that is stable by now; and what is shown nowhere any more is let go."""
+        """Everything that is stable by now; and what is shown nowhere any more is let go. One that cannot be shown does not keep the others from it."""
+        wrong: list[AuroralError] = []
         with self._one_at_a_time:
             for history in self.all.values():
-                history.publish()
+                try:
+                    history.publish()
+                except (StorageError, DamagedOutput) as error:
+                    wrong.append(error)
             for stream in sorted(self.cut & self.streams):
                 self._let_go(stream)
+        if wrong:
+            raise wrong[0]
 
     def _let_go(self, stream: str) -> None:
         log, views = self._logs[stream], [one for one in self.all.values() if one.kept.stream == stream]

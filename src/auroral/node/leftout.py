@@ -22,6 +22,7 @@ _MADE = """
 CREATE TABLE IF NOT EXISTS left_out (box TEXT, reason TEXT, bucket INTEGER, n INTEGER, PRIMARY KEY (box, reason, bucket)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS counted (box TEXT, begin INTEGER, "end" INTEGER, PRIMARY KEY (box, begin)) WITHOUT ROWID;
 """
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 Counts = Mapping[tuple[str, str, int], int]
 """By box, reason and bucket, numbered since 1970."""
 
@@ -35,6 +36,10 @@ class Counted:
     spans: Mapping[str, tuple[tuple[int, int], ...]]
 
 
+class _Damaged(sqlite3.DatabaseError):
+    """It can be opened, and what is in it is not whole."""
+
+
 class LeftOutLog:
     """Of one replica, which may write it from several threads."""
 
@@ -45,7 +50,14 @@ class LeftOutLog:
         """Why what was counted before could not be read: it was put aside."""
         try:
             self._opened = self._open()
-        except sqlite3.DatabaseError as error:
+        except sqlite3.Error as error:
+            if not isinstance(error, _Damaged) and getattr(error, "sqlite_errorcode", None) not in _DAMAGE:
+                # A disk that is full or away, or somebody who holds it: what was counted is still there.
+                raise StorageError(
+                    f"{file}, in which rows are counted that boxes left out, cannot be opened: {error}\n"
+                    "    allowed: a file on a disk that can be written, and that no other process holds\n"
+                    "    next: see to the disk; it is tried again"
+                ) from error
             aside = file.with_suffix(".damaged")
             file.replace(aside)
             self.damage = f"{file}: {error}; it is in {aside.name} now, and what was counted by then is not compared"
@@ -58,10 +70,10 @@ class LeftOutLog:
         try:
             (found,) = opened.execute("PRAGMA quick_check(1)").fetchone()
             if found != "ok":
-                raise sqlite3.DatabaseError(found)
+                raise _Damaged(found)
             opened.execute("PRAGMA synchronous = FULL")
             opened.executescript(_MADE)
-        except sqlite3.DatabaseError:
+        except sqlite3.Error:
             opened.close()
             raise
         return opened
@@ -112,7 +124,8 @@ def counted_in(folder: Path) -> list[Counted]:
 
 
 def _read(file: Path) -> Counted:
-    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as opened:
+    # Not for reading alone: what a process that was killed had half written is taken back by whoever opens it next.
+    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True)) as opened:
         try:
             counts = {(box, reason, at): n for box, reason, at, n in opened.execute("SELECT * FROM left_out")}
             spans: dict[str, tuple[tuple[int, int], ...]] = {}

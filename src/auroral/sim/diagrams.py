@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from auroral.dpc.settings import AS_USUAL, Choices, Policy, Settings, WrongSettings
@@ -13,15 +12,14 @@ from auroral.dpc.values import Content
 from auroral.model.builder import DiagramBuilder, check
 from auroral.model.checking import Checked
 from auroral.model.deployment import Deployment
-from auroral.model.diagram import Diagram, Input
+from auroral.model.diagram import Diagram
 from auroral.model.duration import Duration, microseconds
 from auroral.model.errors import DiagramError, unknown_name
-from auroral.model.types import Kind
 from auroral.model.xml import read_deployment
-from auroral.reference.rows import Row
 from auroral.sim.changed import versions
 from auroral.sim.faults import Fault, parse
 from auroral.sim.fragments import CannotBeSimulated, DiagramFragment, by_bucket, content, cut
+from auroral.sim.given import Rows, rows_of
 from auroral.sim.randomly import least_bound
 from auroral.sim.scenario import Scenario
 from auroral.sim.simulate import CALM, Outcome, judged, observed
@@ -31,8 +29,6 @@ MOST_REPLICAS = 26
 QUIET = 30.0
 """Seconds after the last failure in which everything must have been corrected; more where X and buckets are long."""
 MOST_BUCKETS = 20_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-Rows = Mapping[str, Sequence[Row]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +61,8 @@ class Tried:
 
     def rows(self, stream: str) -> list[dict[str, Any]]:
         """What an output holds in the end."""
+        if stream not in (outputs := self.outcome.scenario.outputs):
+            raise DiagramError([unknown_name("output", stream, outputs)])
         return [row for answer in self.answers if answer.stable and answer.stream == stream for row in answer.rows]
 
 
@@ -85,7 +83,8 @@ def under_failures(
     """Run the diagram over these rows of its inputs on so many nodes, while failures happen, and check every guarantee.
 
     `failures` are lines like `at 3s crash na`; hosts are the inputs, the nodes na, nb, ... and the client c. Seconds count from
-    the first row's bucket. `bound` is X; if it is left out, the lowest availability of an output, or else ten buckets.
+    the first row's bucket, and a failure must begin before the last result of the rows is due. Each input that is read must have rows, or an
+    empty list of them. `bound` is X; if it is left out, the lowest availability of an output, or else ten buckets.
 
     With a `deployment`, which may be the text of its file, queries run where it says: hosts are named after its replica sets, or
     after the query of a node that is in none, with a letter behind.
@@ -102,8 +101,10 @@ def under_failures(
     choices = Choices(_policy(while_failing), _policy(while_correcting), kept)
     after = None if changed is None else check(changed)
     trial = Trial.of(check(diagram), deployment, bound=bound, replicas=replicas, choices=choices, changed=after)
-    given = _rows(trial.checked.diagram, rows)
-    run = observed(trial.scenario(given, parse(failures, trial.calm.hosts), seed))
+    given = rows_of(trial.checked.diagram, trial.calm.sources, rows)
+    faults = parse(failures, trial.calm.hosts)
+    trial.must_meet(given, faults)
+    run = observed(trial.scenario(given, faults, seed))
     outcome, first = judged(run), trial.first(given)
     answers = [
         Answer(one.at, stream, (first + one.bucket) * trial.interval, one.stable, trial.dicts(stream, one.content))
@@ -173,6 +174,21 @@ class Trial:
         if not numbers:
             raise CannotBeSimulated("there are no rows\n    next: give some of at least one input")
         return min(numbers)
+
+    def must_meet(self, rows: Rows, faults: Iterable[Fault]) -> None:
+        """A failure after everything was answered would be tried on nothing, and show nothing."""
+        first = self.first(rows)
+        last = max(row.stime for given in rows.values() for row in given) // self.interval + 1 - first
+        computed = (*self.fragments, *(one for each in self.later.values() for one in each))
+        horizons = sum(max(h for output in one.outputs for h in output.reads.values()) for one in computed)
+        settings = self.calm.settings
+        due = (last + horizons) * settings.bucket + settings.bound
+        for fault in faults:
+            if not fault.ends and fault.at >= due:
+                raise CannotBeSimulated(
+                    f"'{fault}' comes when all is over: rows end at {last * settings.bucket:g} s, and the last result of them is due by {due:g} s\n"
+                    "    allowed: failures that begin before that\n    next: give rows for longer, or let it begin earlier"
+                )
 
     def buckets(self, faults: Sequence[Fault], least: float = 0.0) -> int:
         """How many it takes for so many seconds and these failures, and to correct everything."""
@@ -244,43 +260,3 @@ def _bound(diagram: Diagram, calm: Scenario, asked: int | None) -> float:
             f"    allowed: more than {least:g} s\n    next: a larger bound or availability, or shorter buckets"
         )
     return bound
-
-
-def _rows(diagram: Diagram, rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> Rows:
-    inputs = {given.stream: given for given in diagram.inputs}
-    wrong = [unknown_name("input", name, tuple(inputs)) for name in rows if name not in inputs]
-    if wrong:
-        raise DiagramError(wrong)
-    return {
-        stream: [_row(inputs[stream], number, row) for number, row in enumerate(given)]
-        for stream, given in rows.items()
-    }
-
-
-def _row(given: Input, number: int, row: Mapping[str, Any]) -> Row:
-    stamp = given.stamp
-    if stamp is None or stamp.field is None:
-        raise CannotBeSimulated(
-            f"input {given.stream!r} is stamped by the clock\n    next: say which field its time is in: input(..., stime=FIELD)"
-        )
-    unknown = [unknown_name("field", name, given.schema.names) for name in row if name not in given.schema.names]
-    if unknown:
-        raise DiagramError(unknown)
-    values = tuple(_value(row.get(field.name), field.type.kind) for field in given.schema.fields)
-    stime = values[given.schema.names.index(stamp.field)]
-    if not isinstance(stime, int):
-        raise CannotBeSimulated(f"row {number} of {given.stream!r} has no time in {stamp.field!r}: {stime!r}")
-    return Row(stime * stamp.unit, values, (number,))
-
-
-def _value(value: Any, kind: Kind) -> Any:
-    """As the reference has it: microseconds since 1970 for times, days for dates."""
-    if isinstance(value, str) and kind is Kind.TIMESTAMP:
-        value = datetime.fromisoformat(value)
-    if isinstance(value, datetime):
-        if value.tzinfo is None:
-            value = value.replace(tzinfo=UTC)
-        return (value - _EPOCH) // timedelta(microseconds=1)
-    if isinstance(value, date):
-        return (value - _EPOCH.date()).days
-    return value

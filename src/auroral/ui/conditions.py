@@ -39,6 +39,8 @@ _BEST_FIRST = (
     *(Condition.SILENT, Condition.FAILED),
 )
 
+_ILL = (Condition.BLOCKED, Condition.SILENT, Condition.FAILED)
+
 
 def of_state(state: str) -> Condition:
     """As a replica advertises it."""
@@ -66,6 +68,8 @@ class Replica:
     """Why, where there is something to say."""
     reads: Mapping[str, Mapping[str, str]]
     """By stream, from whom and in which lane."""
+    misses: frozenset[str] = frozenset()
+    """Of those, what nothing comes of."""
 
     def to_json(self) -> dict[str, Any]:
         reads = {stream: dict(chosen) for stream, chosen in self.reads.items()}
@@ -84,9 +88,11 @@ def replica(query: str, node: str, status: Status) -> Replica:
     outputs = {stream: one for stream, one in found.get("outputs", {}).items() if one["query"] == query}
     words = sorted({one["state"] for one in outputs.values()} & {RECOVERING})
     waits = [f"waits for {one['waits_for']}" for one in outputs.values() if one.get("waits_for")]
+    misses = frozenset(stream for one in outputs.values() for stream in one.get("misses", ()))
+    waits += [f"does not get {', '.join(sorted(misses))}"] if misses else []
     reads = {stream: chosen for one in outputs.values() for stream, chosen in one.get("reads", {}).items()}
     condition = worst(of_state(one["state"]) for one in outputs.values())
-    return Replica(node, condition, "; ".join([*(word.lower() for word in words), *waits]), reads)
+    return Replica(node, condition, "; ".join([*(word.lower() for word in words), *waits]), reads, misses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +108,19 @@ class Flow:
 
     def to_json(self) -> dict[str, Any]:
         return {"condition": self.condition, "words": self.words, "frontier": self.frontier, "rows": self.rows}
+
+
+def arrival(stream: str, condition: Condition, replicas: Iterable[Replica]) -> Condition:
+    """Of a stream where a query reads it. What none of those that read it get does not arrive, however well it is where it is made; where that is
+    ill, it is as it is there."""
+    readers = [one for one in replicas if stream in one.reads]
+    lost = bool(readers) and all(stream in one.misses for one in readers)
+    return Condition.FAILED if lost and condition not in _ILL else condition
+
+
+def arrival_at_client(stream: str, condition: Condition, status: Status) -> Condition:
+    lost = stream in (_at_client(stream, status) or {}).get("misses", ())
+    return Condition.FAILED if lost and condition not in _ILL else condition
 
 
 def input_flow(found: Mapping[str, Any] | None, behind: float | None, patience: float) -> Flow:

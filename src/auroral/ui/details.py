@@ -110,7 +110,8 @@ def _counts(box: str, group: Group, status: Status) -> list[tuple[str, str]]:
 
 def stream_details(fleet: Fleet, groups: Sequence[Group], name: str) -> dict[str, Any]:
     deployed = fleet.deployed
-    checked = {s: g.fragment.checked for g in groups for s in (*g.fragment.inputs, *g.fragment.streams)}
+    checked = dict.fromkeys(deployed.fragments.sources, deployed.checked)
+    checked |= {s: g.fragment.checked for g in groups for s in (*g.fragment.inputs, *g.fragment.streams)}
     if name not in checked:
         raise DeploymentError(str(unknown_name("stream", name, list(checked))))
     try:

@@ -19,7 +19,7 @@ from auroral.model.picture import curve
 from auroral.model.summary import summary
 
 BOX = (176, 50)
-STREAM = (150, 44)
+STREAM = (172, 44)
 HEAD = 58
 """Above the boxes of a query: its name, and a sign for each of its replicas."""
 _PAD, _CHARACTER, _SIGN = 16, 7, 32
@@ -45,10 +45,12 @@ class Group:
         return list(self.fragment.checked.diagram.boxes)
 
 
-def picture(name: str, bucket: int, groups: Sequence[Group], outputs: Iterable[str]) -> dict[str, Any]:
-    """As JSON; `id` is another one whenever anything of it is."""
+def picture(
+    name: str, bucket: int, groups: Sequence[Group], outputs: Iterable[str], sources: Iterable[str] = ()
+) -> dict[str, Any]:
+    """As JSON; `id` is another one whenever anything of it is. `sources` are there also where nobody reads them."""
     made = {stream: group.fragment.name for group in groups for stream in group.fragment.streams}
-    read = {stream for group in groups for stream in group.fragment.inputs}
+    read = {*sources, *(stream for group in groups for stream in group.fragment.inputs)}
     streams = dict.fromkeys((*sorted(read - made.keys()), *made))
     inner = {group.fragment.name: _within(group) for group in groups}
     nodes = [Node(f"stream {stream}", width=STREAM[0], height=STREAM[1]) for stream in streams]
@@ -165,10 +167,11 @@ def _stream(stream: str, at: tuple[int, int], made: bool, output: bool) -> dict[
 
 
 def _line(edge: Edge, points: list[tuple[int, int]]) -> dict[str, Any]:
-    """Between a query and a stream."""
-    kind, _, name = edge[0].partition(" ")
-    stream = name if kind == "stream" else edge[1].partition(" ")[2]
-    return {"stream": stream, "d": curve(points)} | ({} if kind == "stream" else {"arrow": True})
+    """Between a query and a stream; `into` is the query that reads it."""
+    (kind, _, name), (_, _, end) = edge[0].partition(" "), edge[1].partition(" ")
+    if kind == "stream":
+        return {"stream": name, "into": end, "d": curve(points)}
+    return {"stream": end, "arrow": True, "d": curve(points)}
 
 
 def _place(x: int, y: int, width: int, height: int) -> dict[str, int]:

@@ -18,12 +18,14 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from auroral.model.errors import AuroralError
+from auroral.node.fleet.processes import Fleet
 from auroral.ui.details import box_details, stream_details
 from auroral.ui.guarding import Guard
 from auroral.ui.watching import Watched
 
 STATIC = Path(__file__).parent / "static"
 LOOK_EVERY = 0.5
+_MOST_WHOLE = 2**53 - 1
 _SENT_WHOLE = ("streams", "groups", "outputs", "timeline", "ledger")
 """Parts that are sent again only when they changed."""
 
@@ -47,7 +49,7 @@ class Looking:
         if not new_enough:
             self._task = asyncio.create_task(self._run())
         try:
-            yield self._count - 1 if new_enough else self._count
+            yield max(0, self._count - 1) if new_enough else self._count
         finally:
             self._readers -= 1
 
@@ -93,9 +95,11 @@ def _json(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """JSON has no infinity and no NaN, and rows may."""
+    """JSON has no infinity and no NaN, and numbers in a browser are doubles: rows may have others."""
     match value:
         case float() if not math.isfinite(value):
+            return str(value)
+        case int() if abs(value) > _MOST_WHOLE:
             return str(value)
         case dict():
             return {str(key): _plain(one) for key, one in value.items()}
@@ -147,8 +151,7 @@ def make_app(watched: Watched, key: str, *, host: str, port: int, anywhere: bool
         Route("/api/stream", stream),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
-    hosts = () if anywhere else (host,)
-    guard = Middleware(Guard, key=key, hosts=hosts, anywhere=anywhere, port=port)
+    guard = Middleware(Guard, key=key, hosts=(host,), anywhere=anywhere, port=port)
     return Starlette(routes=routes, middleware=[guard], lifespan=life)
 
 
@@ -160,11 +163,18 @@ def _answer(find: Callable[[], dict[str, Any]]) -> Response:
 
 
 def _box(watched: Watched, name: str) -> dict[str, Any]:
-    status = {} if watched.fleet is None else watched.fleet.status()
-    return box_details(watched.groups, name, status)
+    fleet = _known(watched)
+    return box_details(watched.groups, name, fleet.status())
 
 
 def _stream(watched: Watched, name: str) -> dict[str, Any]:
+    fleet = _known(watched)
+    return stream_details(fleet, watched.groups, name)
+
+
+def _known(watched: Watched) -> Fleet:
     if watched.fleet is None:
-        raise AuroralError("nothing is known of the deployment yet")
-    return stream_details(watched.fleet, watched.groups, name)
+        watched.look()
+    if watched.fleet is None:
+        raise AuroralError(str(watched.live.get("trouble", "nothing is known of the deployment yet")))
+    return watched.fleet

@@ -42,9 +42,9 @@ def served(folder: Path, host: str = LOCAL_HOST, port: int | None = None) -> Ite
     watched, key = Watched(folder), key_of(token_of(folder))
     with _listening(host, port) as listening:
         port = listening.getsockname()[1]
-        at = Endpoint(host, port)
-        anywhere = at.unspecified
-        app = make_app(watched, key, host=host, port=port, anywhere=anywhere)
+        anywhere = Endpoint(host, port).unspecified
+        called = Endpoint(_as_called(socket.gethostname() if anywhere else host), port)
+        app = make_app(watched, key, host=called.host, port=port, anywhere=anywhere)
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1, lifespan="on")
         server = _Server(config)
         thread = threading.Thread(target=server.run, args=([listening],), name="ui", daemon=True)
@@ -52,16 +52,21 @@ def served(folder: Path, host: str = LOCAL_HOST, port: int | None = None) -> Ite
         until = time.monotonic() + _STARTED_WITHIN
         while not server.started:
             if not thread.is_alive() or time.monotonic() > until:
-                raise CannotServe(f"the page at {at} did not come up\n    next: look at what is said above")
+                raise CannotServe(f"the page at {called} did not come up\n    next: look at what is said above")
             time.sleep(0.01)
         try:
-            called = socket.gethostname() if anywhere else host
-            yield Served(f"http://{LOCAL_HOST if at.loopback else called}:{port}/?{KEY}={key}", thread)
+            yield Served(f"http://{called}/?{KEY}={key}", thread)
         finally:
             if thread.is_alive():
                 app.state.end()
             server.should_exit = True
             thread.join(_ENDED_WITHIN)
+
+
+def _as_called(host: str) -> str:
+    """As it stands in an address."""
+    plain = host.strip("[]")
+    return f"[{plain}]" if ":" in plain else plain
 
 
 class _Server(uvicorn.Server):

@@ -21,6 +21,8 @@ _MARKS = {
     "resumed": "goes on",
     "input failed": "{detail}",
     "input": "{detail}",
+    "full": "takes nothing in: its readers are too far behind",
+    "has room": "takes rows in again",
     "reads": "reads {stream} from {producers}",
     "left": "{core} left",
     "not started": "{core} cannot start",
@@ -31,11 +33,14 @@ _MARKS = {
     "lost from a full buffer": "{count} buckets of {stream} lost from a full buffer",
     "sink failing": "{sink} fails",
     "sink goes on": "{sink} goes on",
+    "history failing": "{detail}",
     "bound too short": "{detail}",
     "inputs far apart": "{detail}",
 }
+_TURNS = {"paused": Condition.SILENT, "full": Condition.BLOCKED, "input failed": Condition.FAILED}
 _ALARMS = frozenset({"killed", "failed", "cut off", "paused", "input failed", "not started", "job failed"}) | {
-    *("diverged", "damaged", "gap", "lost from a full buffer", "sink failing", "bound too short", "seen down")
+    *("diverged", "damaged", "gap", "lost from a full buffer", "sink failing", "bound too short", "seen down"),
+    *("full", "history failing"),
 }
 
 
@@ -100,9 +105,9 @@ class Timeline:
             row.states = {key: state for key, state in row.states.items() if key[0] != event["core"]}
             if row.states:
                 row.turn(worst(row.states.values()), at)
-        elif kind in ("paused", "input failed"):
-            row.turn(Condition.SILENT if kind == "paused" else Condition.FAILED, at)
-        elif kind in ("resumed", "started", "seen up"):
+        elif kind in _TURNS:
+            row.turn(_TURNS[kind], at)
+        elif kind in ("resumed", "has room", "started", "seen up"):
             if kind == "started":
                 row.states.clear()
             # A node tells of its states by itself, when they change.

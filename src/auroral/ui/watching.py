@@ -5,7 +5,9 @@ Blocking: whoever serves the page calls it in a thread.
 
 from __future__ import annotations
 
+import logging
 import math
+import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,13 +22,25 @@ from auroral.node.fleet.deployed import SPARK, Deployed, agreed_in
 from auroral.node.fleet.eventlog import EventReader
 from auroral.node.fleet.processes import Fleet
 from auroral.node.fleet.versions import version_of
+from auroral.node.runfolder import RunFolder
 from auroral.node.storeddiagram import load_diagram
-from auroral.ui.conditions import Condition, Flow, Status, input_flow, made_flow, replica, worst
+from auroral.ui.conditions import (
+    Condition,
+    Flow,
+    Status,
+    arrival,
+    arrival_at_client,
+    input_flow,
+    made_flow,
+    replica,
+    worst,
+)
 from auroral.ui.ledger import ledger
 from auroral.ui.picture import Group, picture
 from auroral.ui.strips import Strips
 from auroral.ui.timeline import Timeline
 
+_log = logging.getLogger(__name__)
 RATE_OVER = 4.0
 """Seconds."""
 
@@ -64,6 +78,10 @@ class Watched:
     fleet: Fleet | None = None
     groups: Sequence[Group] = ()
     _written: object = None
+    _run: str = ""
+    """Of the deployment that is in the folder."""
+    _squares_of: str = ""
+    """Another one whenever squares begin anew."""
     _timeline: Timeline = field(default_factory=lambda: Timeline({}))
     _events: EventReader | None = None
     _rates: Rates = field(default_factory=Rates)
@@ -77,20 +95,29 @@ class Watched:
         """Once. What is wrong is said on the page, and looked at again the next time."""
         with self._looking:
             try:
-                self._look_up()
+                self._look()
             except (AuroralError, OSError) as error:
-                with self.changing:
-                    self.live = {**self.live, "trouble": str(error), "running": False, "now": time.time()}
-                # It may be another one when it is back.
-                self._written = None
-                return
-            assert self.fleet is not None and self._events is not None
-            now, status = time.time(), self.fleet.status()
-            delivered, events = self._deliveries(), self._events.new()
-            with self.changing:
-                self.strips.add(delivered)
-                self._happened(events, status, now)
-                self.live = self._shown(status, now)
+                self._tell(str(error))
+            except Exception as error:  # noqa: BLE001  whatever it was: who watches must not wait for news that never come
+                if self.live.get("trouble") != (said := f"this page came upon an error of its own: {error!r}"):
+                    _log.exception("the page cannot show the deployment, and tries again")
+                self._tell(said)
+
+    def _tell(self, trouble: str) -> None:
+        with self.changing:
+            self.live = {**self.live, "trouble": trouble, "running": False, "now": time.time()}
+        # It may be another one when it is back.
+        self._written = None
+
+    def _look(self) -> None:
+        self._look_up()
+        assert self.fleet is not None and self._events is not None
+        now, status = time.time(), self.fleet.status()
+        delivered, events = self._deliveries(), self._events.new()
+        with self.changing:
+            self.strips.add(delivered)
+            self._happened(events, status, now)
+            self.live = self._shown(status, now)
 
     def _look_up(self) -> None:
         """What is deployed, where that is not known or has changed."""
@@ -102,11 +129,26 @@ class Watched:
         deployed = Deployed.look(self.folder, load_diagram(self.folder))
         self.groups = _groups(deployed)
         diagram = deployed.checked.diagram
-        self.picture = picture(diagram.name, diagram.bucket, self.groups, deployed.fragments.client)
-        about = _about(deployed)
+        given = deployed.fragments
+        self.picture = picture(diagram.name, diagram.bucket, self.groups, given.client, given.sources)
+        about, run = _about(deployed), RunFolder.settings_of(self.folder).run
+        if run != self._run:
+            self._begin_anew(run)
         if self._events is None or about != self._timeline.about:
             self._timeline, self._events = Timeline(about), EventReader(self.folder)
         self.fleet, self._written = Fleet(deployed), written
+
+    def _begin_anew(self, run: str) -> None:
+        """Another deployment is in the folder: its buckets, events and processes have nothing to do with those of the one before."""
+        self._forget_squares()
+        self._events = None
+        self._run, self._rates, self._delivered = run, Rates(), (0, 0)
+        self._up, self._reads = {}, {}
+
+    def _forget_squares(self) -> None:
+        with self.changing:
+            # Counted on, for those who ask for what changed.
+            self.strips, self._squares_of = Strips(self.strips.changes), secrets.token_hex(4)
 
     def _deliveries(self) -> list[dict[str, Any]]:
         """Those that the client was given since."""
@@ -119,6 +161,9 @@ class Watched:
             new: list[dict[str, Any]] = self.fleet.ask(CLIENT, "tail", since=since)
         except NoAnswer:
             return []
+        if new and new[0]["number"] > since + 1:
+            # Between those and what was heard before is what nobody looked at, and the client remembers no more: it would seem to be awaited.
+            self._forget_squares()
         self._delivered = (pid, new[-1]["number"] if new else since)
         return new
 
@@ -142,14 +187,25 @@ class Watched:
     def _shown(self, status: Status, now: float) -> dict[str, Any]:
         assert self.fleet is not None
         deployed = self.fleet.deployed
-        streams = {stream: flow.to_json() for stream, flow in self._flows(status, now).items()}
+        flows = self._flows(status, now)
+        groups, away = {}, dict[str, list[str]]()
+        for group in self.groups:
+            name, fragment = group.fragment.name, group.fragment
+            replicas = [replica(name, node, status) for node in group.nodes]
+            mine = worst(flows[stream].condition for stream in fragment.streams)
+            arrives = {stream: arrival(stream, flows[stream].condition, replicas) for stream in fragment.inputs}
+            for stream in fragment.inputs:
+                if arrives[stream] is not flows[stream].condition:
+                    away.setdefault(stream, []).append(name)
+            shown = [one.to_json() for one in replicas]
+            groups[name] = {"condition": mine, "replicas": shown, "arrives": arrives}
+        outputs = self._outputs(status, flows)
+        for stream, output in outputs.items():
+            if output["condition"] is not flows[stream].condition:
+                away.setdefault(stream, []).append(CLIENT)
+        streams = {stream: flow.to_json() | {"away": away.get(stream, [])} for stream, flow in flows.items()}
         for stream, one in streams.items():
             one["rate"] = self._rates.rate(stream, one.pop("rows"), now)
-        groups = {}
-        for group in self.groups:
-            replicas = [replica(group.fragment.name, node, status) for node in group.nodes]
-            mine = worst(Condition(streams[stream]["condition"]) for stream in group.fragment.streams)
-            groups[group.fragment.name] = {"condition": mine, "replicas": [one.to_json() for one in replicas]}
         down = [name for name, found in status.items() if found is None and name not in deployed.in_programs]
         trouble = {}
         if CLIENT not in deployed.here:
@@ -159,13 +215,14 @@ class Watched:
             "now": now,
             "picture": self.picture["id"],
             "folder": str(self.folder),
+            "squares_of": self._squares_of,
             "running": len(down) < len(status),
             "down": down,
             "first": deployed.agreed.first,
             "recorded": deployed.agreed.origin is not None,
             "streams": streams,
             "groups": groups,
-            "outputs": self._outputs(status),
+            "outputs": outputs,
             "timeline": self._timeline.to_json(),
             "ledger": ledger(status),
         }
@@ -190,13 +247,14 @@ class Watched:
         # A stream that only an earlier version read has nobody to tell of it.
         return {one["name"]: found.get(one["name"], Flow(Condition.UNKNOWN)) for one in self.picture["streams"]}
 
-    def _outputs(self, status: Status) -> dict[str, Any]:
+    def _outputs(self, status: Status, flows: Mapping[str, Flow]) -> dict[str, Any]:
         assert self.fleet is not None
         deployed = self.fleet.deployed
         at_client = (status.get(CLIENT) or {}).get("streams", {})
         sources = deployed.checked.diagram.computed_from
         return {
             stream: {
+                "condition": arrival_at_client(stream, flows[stream].condition, status),
                 "bound": bound if (bound := deployed.agreed.bounds.get(stream, math.inf)) < math.inf else None,
                 "usual": at_client.get(stream, {}).get("proc", 0.0),
                 "delay_new": at_client.get(stream, {}).get("delay_new", 0.0),

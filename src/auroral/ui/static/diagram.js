@@ -83,12 +83,14 @@ export class Diagram {
       const found = live.streams?.[name];
       if (!found) continue;
       const going = found.rate === null ? "" : rate(found.rate);
-      const shown = [found.condition, INSTEAD.has(found.condition) ? found.words : going || found.words].filter(Boolean).join(" · ");
+      // It is made, and does not arrive everywhere.
+      const away = found.away.length ? `not at ${found.away.join(", ")}` : "";
+      const shown = [found.condition, away || (INSTEAD.has(found.condition) ? found.words : going || found.words)].filter(Boolean).join(" · ");
       const signature = `${shown} ${found.words} ${going}`;
       if (flow.signature === signature) continue;
       flow.signature = signature;
       dress(flow.element, "class", `flow ${found.condition}`);
-      const whole = [`${ROLES[flow.role]} ${name}: ${found.condition}`, found.words, going && `${going.replace("/s", "")} rows a second`].filter(Boolean).join(", ");
+      const whole = [`${ROLES[flow.role]} ${name}: ${found.condition}`, found.words, away, going && `${going.replace("/s", "")} rows a second`].filter(Boolean).join(", ");
       flow.element.setAttribute("aria-label", whole);
       flow.element.title = whole;
       flow.state.replaceChildren(sign(found.condition), html("span", {}, shown));
@@ -104,7 +106,8 @@ export class Diagram {
       );
     }
     for (const line of this.lines) {
-      const condition = live.streams?.[line.stream]?.condition ?? live.groups?.[line.group]?.condition ?? "unknown";
+      const group = live.groups?.[line.into ?? line.group];
+      const condition = group?.arrives[line.stream] ?? live.streams?.[line.stream]?.condition ?? group?.condition ?? "unknown";
       dress(line.path, "class", `line ${condition}${line.group ? " inner" : ""}`);
     }
   }

@@ -24,6 +24,7 @@ follow(told, linked);
 function told(news) {
   // What is not said any more does not hold any more.
   live.trouble = undefined;
+  if (live.squares_of && news.squares_of && news.squares_of !== live.squares_of) strips.clear();
   Object.assign(live, news);
   panel.live = live;
   if (news.squares) strips.add(news.squares);
@@ -85,7 +86,7 @@ const WORST = ["failed", "blocked", "tentative", "stabilising", "silent", "unkno
 let summed = "";
 
 function summary() {
-  const outputs = Object.keys(live.outputs ?? {}).map((name) => live.streams?.[name]?.condition ?? "unknown");
+  const outputs = Object.values(live.outputs ?? {}).map((output) => output.condition);
   if (!outputs.length) return;
   const counts = WORST.filter((one) => outputs.includes(one)).map((one) => [one, outputs.filter((other) => other === one).length]);
   const text = live.running ? (counts.length === 1 ? (outputs.length === 1 ? `its output is ${counts[0][0]}` : `all ${outputs.length} outputs ${counts[0][0]}`) : counts.map(([one, count]) => `${count} ${one}`).join(", ")) : "not running";

@@ -78,6 +78,7 @@ export class Panel {
     const facts = [["fields", found.fields]];
     if (live) {
       facts.unshift(["condition", [live.condition, live.words].filter(Boolean).join(", ")]);
+      if (live.away.length) facts.push(["does not reach", live.away.join(", ")]);
       if (live.rate !== null && live.rate !== undefined) facts.push(["rows", rate(live.rate)]);
       if (live.frontier !== null) facts.push(["stable", `before bucket ${live.frontier}${this.live.first === null ? "" : `, ${clock((this.live.first + live.frontier) * this.live.bucket)}`}`]);
     }

@@ -13,6 +13,7 @@ const HIGH = 46;
 const COVER = 92;
 const SEGMENT = 4;
 const MOST_COVER = 8;
+const MOST = 600; // squares that are remembered, as the server does
 
 const KINDS = {
   stable: "stable",
@@ -77,6 +78,8 @@ class Strip {
       this.squares.set(one.b, one);
       this.newest = Math.max(this.newest, one.b);
     }
+    // Here, since a page that nobody looks at is not drawn, and may be open for days.
+    for (const bucket of this.squares.keys()) if (bucket <= this.newest - MOST) this.squares.delete(bucket);
     this.changed = true;
   }
 
@@ -88,7 +91,7 @@ class Strip {
     this.draw();
   }
 
-  update(output, flow, live) {
+  update(output, live) {
     this.output = output;
     this.first = live.first;
     this.bucket = live.bucket;
@@ -98,7 +101,7 @@ class Strip {
       Object.keys(output.reads).length ? `read from ${Object.entries(output.reads).map(chosen).join(" and ")}` : "",
     ];
     say(this.facts, facts.filter(Boolean).join(" · "));
-    const condition = flow?.condition ?? "unknown";
+    const condition = output.condition;
     if (this.condition !== condition) {
       this.condition = condition;
       dress(this.state, "class", `state ${condition}`);
@@ -116,7 +119,6 @@ class Strip {
     const end = this.newest + 1;
     const begin = Math.max(end - this.columns, this.squares.size ? Math.min(...this.squares.keys()) : 0);
     this.begin = begin;
-    for (const bucket of this.squares.keys()) if (bucket < end - 600) this.squares.delete(bucket);
     const row = svg("g", { transform: `translate(${LEFT} ${SQUARES})` });
     const delays = svg("g");
     const cover = svg("g", { class: "cover" });
@@ -228,6 +230,12 @@ export class Strips {
     for (const [name, found] of Object.entries(squares)) this.strip(name).add(found);
   }
 
+  // What comes from now on is of another deployment, or does not follow what was there.
+  clear() {
+    this.strips.clear();
+    this.frame.replaceChildren(html("p", { class: "empty" }, "nothing was delivered yet"));
+  }
+
   strip(name) {
     if (!this.strips.has(name)) {
       if (!this.strips.size) this.frame.replaceChildren();
@@ -239,6 +247,6 @@ export class Strips {
   }
 
   update(live) {
-    for (const [name, output] of Object.entries(live.outputs ?? {})) this.strip(name).update(output, live.streams?.[name], live);
+    for (const [name, output] of Object.entries(live.outputs ?? {})) this.strip(name).update(output, live);
   }
 }

@@ -16,7 +16,7 @@ from auroral.dpc.assembly import CLIENT
 from auroral.dpc.client import Client
 from auroral.dpc.events import Deliver, Effect, Event, Miss
 from auroral.dpc.metrics import Metrics
-from auroral.dpc.port import lanes_of
+from auroral.dpc.port import cut_off_of, lanes_of
 from auroral.dpc.why import why
 from auroral.edge.durable import StorageError
 from auroral.engine.arrowrows import as_numbers
@@ -54,6 +54,7 @@ class ClientProcess(Process):
         self._shown_tentative: dict[tuple[str, int], int] = {}
         self.outputs: Outputs | None = None
         self.histories: Histories | None = None
+        self._history_fails = ""
         self.sinks: list[Sinking] = []
         # Before it is ready: an address that is taken is told by whoever starts it.
         folder, loop = self.deployed.folder, asyncio.get_running_loop()
@@ -111,8 +112,13 @@ class ClientProcess(Process):
             await asyncio.wait([publishing])
             raise
         except (StorageError, DamagedOutput) as error:
-            _log.error("%s", error)
-            self.events.note("history failing", detail=str(error)[:500])
+            if (said := str(error)[:500]) != self._history_fails:
+                # Once, and not every few seconds for as long as it lasts.
+                _log.error("%s", error)
+                self.events.note("history failing", detail=said)
+            self._history_fails = said
+        else:
+            self._history_fails = ""
 
     def _begin_sinks(self, outputs: Outputs) -> None:
         agreed, run = self.deployed.agreed, self.run_folder.settings.run
@@ -145,8 +151,9 @@ class ClientProcess(Process):
         core = self.host.cores.get(CLIENT)
         if isinstance(core, Client):
             for stream, frontier in core.delivered.items():
-                reads = {"reads": lanes_of([core.ports[stream]]), "frontier": frontier}
-                found["streams"].setdefault(stream, {}).update(reads)
+                port = [core.ports[stream]]
+                reads = {"reads": lanes_of(port), "misses": cut_off_of(port, core.monitor, self.clock.now())}
+                found["streams"].setdefault(stream, {}).update(reads, frontier=frontier)
         return found
 
     def _observed(self, name: str, event: Event, effects: Sequence[Effect]) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from auroral.dpc.assembly import node_of
 from auroral.dpc.events import Effect, Evaluated, Event, Learned
 from auroral.dpc.layout import Layout
-from auroral.dpc.port import lanes_of
+from auroral.dpc.port import cut_off_of, lanes_of
 from auroral.dpc.replica import Replica
 from auroral.dpc.transitions import RECOVERING, Transitions
 from auroral.dpc.versions import Plan
@@ -197,7 +197,8 @@ class NodeProcess(Process):
         found["jobs"] = {lane: sum(one[lane == "tentative"] for one in ran) for lane in ("stable", "tentative")}
         for name, core in self.host.cores.items():
             assert isinstance(core, Replica)
-            for stream, offer in core.offers(self.clock.now()).items():
+            for stream, offer in core.offers(now := self.clock.now()).items():
+                inputs = core.unions[stream].used.values()
                 tentative = max(0, core.outlets[stream].newest + 1 - offer.frontier)
                 found["outputs"][stream] = {
                     "query": name.rpartition("@")[0],
@@ -206,7 +207,8 @@ class NodeProcess(Process):
                     "frontier": offer.frontier,
                     "tentative": tentative,
                     "waits_for": waits_for(core, stream),
-                    "reads": lanes_of(core.unions[stream].used.values()),
+                    "reads": lanes_of(inputs),
+                    "misses": cut_off_of(inputs, core.monitor, now),
                     "computed": self._computed[name, stream],
                 }
             for (box, reason), count in self.evaluations[name].left_out.items():
