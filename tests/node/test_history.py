@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import shutil
 import subprocess
 import sys
 import time
@@ -55,6 +56,18 @@ def test_what_was_shown_before_stays_for_a_while_and_then_goes(tmp_path: Path) -
     assert sorted(one.name for one in (tmp_path / "history" / "v").iterdir()) == ["a", "b"]
     Generations(tmp_path / "history" / "v", stays=0).show({"c": b"3"})
     assert not before.exists() and [one.name for one in (tmp_path / "history" / "v").iterdir()] == ["c"]
+
+
+def test_a_copy_that_followed_links_goes_on(tmp_path: Path) -> None:
+    writing = Writing(tmp_path / "run")
+    writing.live(BUCKETS // 2)
+    writing.close()
+    # As scp does.
+    shutil.copytree(tmp_path / "run", tmp_path / "copy", symlinks=False)
+    assert not (tmp_path / "copy" / "history" / "rows").is_symlink()
+    Writing(tmp_path / "copy").live(BUCKETS)
+    assert wrong(tmp_path / "copy") == []
+    assert shown(tmp_path / "copy" / "history" / "rows")[1]["frontier"] == BUCKETS * B
 
 
 def test_nothing_and_values_that_are_missing(tmp_path: Path) -> None:
