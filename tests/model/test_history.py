@@ -108,7 +108,9 @@ def test_views_that_are_wrong_are_warned_of_and_the_rest_runs() -> None:
         ({"by": "n"}, "by is given without last"),
         ({"rows": 0}, "rows=0"),
         ({"last": "soon"}, "last='soon' is not a length of time"),
-        ({"last": -3}, "last=-3"),
+        ({"last": -3, "by": "n"}, "last=-3"),
+        ({"last": 60}, "last=60 is not a length of time"),
+        ({"last": "1h", "radius": 60}, "radius=60 is not a length of time"),
         ({"rows": 5, "radius": "1s"}, "radius='1s' is no number"),
     ],
 )
