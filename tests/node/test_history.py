@@ -17,7 +17,7 @@ import auroral
 from auroral.edge.generations import Generations
 from auroral.edge.stamping import STIME
 from auroral.node.history import MANIFEST, Histories
-from auroral.node.outputlog import LetGo, OutputLog
+from auroral.node.outputlog import DamagedOutput, LetGo, OutputLog
 from auroral.node.runfolder import RunFolder
 from node.keeping import BUCKETS, EACH, ROWS, B, Writing, shown, wrong
 
@@ -94,6 +94,16 @@ def test_nothing_and_values_that_are_missing(tmp_path: Path) -> None:
     (newest / MANIFEST).write_text("{")
     Histories(folder, {"f": log}).publish()
     assert shown(folder.history("by n"))[0] == [9, 4]
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    writing = Writing(tmp_path / "run")
+    writing.live(3)
+    damaged = writing.log.folder / writing.log.listed()[0].name
+    damaged.write_bytes(damaged.read_bytes()[:-9])
+    writing.close()
+    with pytest.raises(DamagedOutput, match=damaged.name):
+        Writing(tmp_path / "run").histories.publish()
 
 
 def test_it_ends_at_every_call_that_changes_the_disk(tmp_path: Path) -> None:

@@ -189,7 +189,7 @@ class History:
     def _look(self, part: Part) -> _Facts:
         order = self._keeps.order
         if order is None:
-            return _Facts(pq.ParquetFile(self.log.folder / part.name).metadata.num_rows)
+            return _Facts(self.log.count(part))
         values = self._values(self.log.load(part))
         ends = pc.min_max(values).as_py()
         return _Facts(len(values), ends["min"], ends["max"], values.null_count)

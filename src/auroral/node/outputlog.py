@@ -210,6 +210,14 @@ class OutputLog:
     def load(self, part: Part) -> pa.Table:
         return self._load(self.folder / part.name)
 
+    def count(self, part: Part) -> int:
+        """Of its rows."""
+        path = self.folder / part.name
+        try:
+            return int(pq.ParquetFile(path).metadata.num_rows)
+        except (OSError, pa.ArrowException) as error:
+            raise DamagedOutput(path, f"this part cannot be read: {error}") from error
+
     def merged(self, parts: Iterable[Part], into: Part) -> None:
         """That file has what these have, and is durable: who reads goes by it from now on."""
         replaced = set(parts)
