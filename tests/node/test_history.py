@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Thread
 
 import pyarrow as pa
 import pytest
@@ -16,10 +17,13 @@ import pytest
 import auroral
 from auroral.edge.generations import Generations
 from auroral.edge.stamping import STIME
+from auroral.node import committing
 from auroral.node.history import MANIFEST, Histories
 from auroral.node.outputlog import DamagedOutput, LetGo, OutputLog
 from auroral.node.runfolder import RunFolder
 from node.keeping import BUCKETS, EACH, ROWS, B, Writing, shown, wrong
+from node.running import PassOn, runner_in
+from node.running import rows as seconds_of
 
 
 def test_each_shows_the_newest_rows_and_the_log_is_cut_to_them(tmp_path: Path) -> None:
@@ -144,3 +148,23 @@ def test_whoever_lists_the_folder_sees_no_row_twice_and_misses_none(tmp_path: Pa
         writer.kill()
         writer.join()
         assert wrong(place) == []
+
+
+def test_what_came_is_shown_while_nothing_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(committing, "PUBLISH_EVERY", 0.2)
+    d = auroral.diagram("d", bucket="1s")
+    d.input("in", "ts long, v long", stime="ts", unit="us").filter("out", "true").keep("all").output()
+    runner = runner_in(tmp_path / "run", d.check(), PassOn())
+    running = Thread(target=runner.run, daemon=True)
+    running.start()
+    (source,) = runner.sources.values()
+    # The last of them leaves its bucket open.
+    for seconds in ((0.1,), (1.1, 2.1)):
+        source.take(seconds_of(*seconds), 0)
+        runner.wake()
+    place, deadline = tmp_path / "run" / "history" / "all" / MANIFEST, time.monotonic() + 20
+    while not place.exists() or json.loads(place.read_text())["frontier"] < 2 * B:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    runner.request_stop()
+    running.join()
