@@ -193,7 +193,7 @@ def table(rows: list[tuple[float | None, Arrived]]) -> pa.Table:
 def in_this_process(rows: Any, state: KeyedState, lo: int, hi: int) -> tuple[list[Any], KeyedState]:
     found = run_fold(Sessions(7), SESSIONS, GIVEN, table(rows), state, lo, hi)
     given = [repr((port, *row.values())) for port, out in enumerate(found.outputs) for row in out.to_pylist()]
-    given += [repr(("left", reason)) for reason, n in found.left_out.items() for _ in range(n)]
+    given += [repr(("left", *one)) for one, n in found.left_out.items() for _ in range(n)]
     return given, found.state
 
 
@@ -231,9 +231,7 @@ def in_a_worker(rows: Any, state: KeyedState, lo: int, hi: int) -> tuple[list[An
                 )
                 changes |= dict(edge_changes(EDGE, kept))
             else:
-                given.append(
-                    repr(("left", row["__row3"]["__reason"]) if kind == 3 else (kind, *row[f"__row{kind}"].values()))
-                )
+                given.append(repr(("left" if kind == 3 else kind, *row[f"__row{kind}"].values())))
     return given, state.updated(changes)
 
 
