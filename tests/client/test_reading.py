@@ -249,6 +249,14 @@ def test_a_stream_that_a_connection_point_keeps(tmp_path: Path) -> None:
                 schema_in(client, "fe")
     finally:
         life.end()
+    # As in a copy without links: until it is shown again, what the log has.
+    (tmp_path / "run" / "history" / "few").unlink()
+    again = Life(tmp_path / "run", kept=4)
+    try:
+        with again.connect() as client:
+            assert client.about().views == {"few": Kept("f", stime(36))}
+    finally:
+        again.end()
 
 
 def test_a_slow_reader_delays_itself_alone(life: Life) -> None:
