@@ -161,6 +161,13 @@ def test_what_is_tentative_is_marked_and_corrected(spark: Any) -> None:
             ("Corrected", 1, [21, 51]), ("Corrected", 2, [151]), ("Gap", 3, []), ("Stable", 5, [158]),
         ]  # fmt: skip
     assert feed.closed
+    # Results that no bucket can have any more are counted, and not just missing.
+    shifted = statement(spark, "SELECT stime - 9000000 AS stime, ms FROM stream", "slow", SCHEMA)
+    d = auroral.diagram("q")
+    d.input("slow", SCHEMA).apply("r", shifted, schema=shifted.fields).output()
+    with Query(Told(list(events)), d.check(), spark) as asked:
+        assert {row for _, _, given in kinds(asked) for row in given} == set()
+    assert asked.left_out == {"rejected": 5}
     same = [at(Tentative, 0, 5), at(Stable, 0, 5)]
     with Query(Told(list(same)), running_counts().check(), spark) as asked:
         assert [type(event) for event in asked] == [Tentative, Confirmed]
@@ -176,7 +183,11 @@ def kinds(events: Query, field: str = "ms") -> list[tuple[str, int, list[Any]]]:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("SELEC host FROM slow", "Spark refuses the statement"),
+        ("SELECT host FORM slow", "Spark refuses the statement"),
+        ("SELEC host FROM slow", "begins with SELEC"),
+        ("SELECT host FROM slow; SELECT ms FROM slow", "Spark refuses the statement"),
+        ("WITH a AS (SELECT host FROM slow) INSERT INTO elsewhere SELECT * FROM a", "begins with INSERT"),
+        ("CREATE OR REPLACE TEMP VIEW made_by_a_query AS SELECT 1 AS x", "begins with CREATE"),
         ("SELECT hots FROM slow", "hots"),
         ("SELECT host FROM elsewhere", "elsewhere"),
         ("SELECT host, rand() AS r FROM slow", r"rand gives something else each time"),
@@ -192,6 +203,8 @@ def test_statements_that_are_none(spark: Any, text: str, says: str) -> None:
     with pytest.raises(WrongStatement, match=says) as raised:
         statement(spark, text, "slow", SCHEMA)
     assert "next:" in str(raised.value)
+    # What is refused was not carried out before.
+    assert not spark.catalog.tableExists("made_by_a_query")
 
 
 def test_statements_that_go_at_batch_speed(spark: Any) -> None:
@@ -200,8 +213,33 @@ def test_statements_that_go_at_batch_speed(spark: Any) -> None:
     assert not statement(spark, GROUPED, "slow", SCHEMA).cut_free
     assert not statement(spark, "SELECT stime + 1 AS stime, host FROM slow", "slow", SCHEMA).cut_free
     assert not statement(spark, "SELECT DISTINCT host FROM slow", "slow", SCHEMA).cut_free
+    assert statement(spark, "SELECT stime, upper(host) AS h FROM slow", "slow", SCHEMA).cut_free
+    for text in (
+        "SELECT * FROM (SELECT host FROM slow)",
+        "SELECT * FROM (SELECT stime + 1 AS stime, host FROM slow)",
+        "SELECT host FROM (SELECT 0L AS stime, host FROM slow)",
+        "SELECT * FROM range(3)",
+        "WITH a AS (SELECT * FROM slow) SELECT * FROM a",
+    ):
+        assert not statement(spark, text, "slow", SCHEMA).cut_free, text
     odd = statement(spark, "SELECT host AS h FROM stream WHERE 'select' = host", "slow.else", SCHEMA)
     assert odd.cut_free and odd.fields.names == ["h"]
+
+
+def test_what_depends_on_the_order_of_rows_sees_them_in_one(spark: Any) -> None:
+    """However many partitions they come in, and in which order."""
+    schema = auroral.schema("host string, x double")
+    text = "SELECT host, sum(x) AS total, avg(x) AS mean, first(x) AS one, collect_list(x) AS every FROM stream GROUP BY host"
+    found = statement(spark, text, "s", schema)
+    assert found.ordered and not statement(spark, "SELECT max(x) AS most FROM s", "s", schema).ordered
+    rows = spark.range(400).selectExpr("id AS stime", "CONCAT('h', id % 2) AS host", "POW(10D, id * 7 % 19) / 3 AS x")
+    given = [
+        sorted(found(frame).collect())
+        for frame in (rows.coalesce(1), rows.repartition(5), rows.orderBy("x").coalesce(1), rows.repartition(3, "x"))
+    ]
+    assert all(one == given[0] for one in given)
+    plain = {row.s for row in (r.selectExpr("sum(x) AS s").first() for r in (rows.coalesce(1), rows.orderBy("x")))}
+    assert len(plain) == 2, "otherwise the rows show nothing"
 
 
 def test_what_cannot_be_asked(

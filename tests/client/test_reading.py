@@ -226,6 +226,7 @@ def test_a_stream_that_a_connection_point_keeps(tmp_path: Path) -> None:
         with life.connect() as client, Reader(life.outputs, "slow", "f", None, True, {}) as slow:
             assert slow.take(0) is not None
             assert client.about().views == {"few": Kept("f", stime(0))}
+            early = DeploymentFeed(client, "few", None, tentative=True, follow=False, schema=auroral.schema("n int"))
             for bucket in range(3, 40):
                 life.stable(bucket, bucket + 1)
             life.histories.publish()
@@ -233,6 +234,9 @@ def test_a_stream_that_a_connection_point_keeps(tmp_path: Path) -> None:
             assert schema_in(client, "few") == auroral.schema("ts long, n int") == schema_in(client, "f")
             feed = DeploymentFeed(client, "few", None, tentative=True, follow=False, schema=auroral.schema("n int"))
             assert [said(event)[3] for event in feed] == [[37], [38], [39], [40]] and feed.position == stime(40)
+            # One that was made before goes by what is kept when all else is ready.
+            early.start()
+            assert [said(event)[3] for event in early] == [[37], [38], [39], [40]]
             with client.subscribe("f") as events:
                 assert take(events, 1) == [("Stable", 36, 37, [37])]
             with client.subscribe("f", since=stime(20)) as events, pytest.raises(ClientError, match="were let go"):
@@ -245,6 +249,14 @@ def test_a_stream_that_a_connection_point_keeps(tmp_path: Path) -> None:
                 schema_in(client, "fe")
     finally:
         life.end()
+    # As in a copy without links: until it is shown again, what the log has.
+    (tmp_path / "run" / "history" / "few").unlink()
+    again = Life(tmp_path / "run", kept=4)
+    try:
+        with again.connect() as client:
+            assert client.about().views == {"few": Kept("f", stime(36))}
+    finally:
+        again.end()
 
 
 def test_a_slow_reader_delays_itself_alone(life: Life) -> None:

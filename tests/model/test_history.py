@@ -91,13 +91,14 @@ def test_views_that_are_wrong_are_warned_of_and_the_rest_runs() -> None:
     text = """<borealis>
       <schema name="row"><field name="n" type="int"/><field name="s" type="string" size="4"/></schema>
       <input stream="a" schema="row"/><output stream="o"/>
-      <box name="x" type="union"><in stream="a"/><out stream="o"/></box>
+      <box name="x" type="union"><in stream="a" connection_point_view="v"/><out stream="o"/></box>
       <connection_point_view name="v" stream="o"><order field="s"/><range start="-5" end="0"/></connection_point_view>
       <connection_point_view name="v" stream="o"><range start="5" end="0"/></connection_point_view>
     </borealis>"""
     checked = auroral.check(read_diagram(text).diagram).runnable()
     told = [problem.what for problem in checked.warnings]
     assert any("'s' is a string(4)" in one and "none is let go" in one for one in told)
+    assert any("'v', which is of 'o': it reads 'a'" in one for one in told)
     assert any("twice" in one for one in told) and any("ends before it begins" in one for one in told)
 
 
@@ -108,7 +109,9 @@ def test_views_that_are_wrong_are_warned_of_and_the_rest_runs() -> None:
         ({"by": "n"}, "by is given without last"),
         ({"rows": 0}, "rows=0"),
         ({"last": "soon"}, "last='soon' is not a length of time"),
-        ({"last": -3}, "last=-3"),
+        ({"last": -3, "by": "n"}, "last=-3"),
+        ({"last": 60}, "last=60 is not a length of time"),
+        ({"last": "1h", "radius": 60}, "radius=60 is not a length of time"),
         ({"rows": 5, "radius": "1s"}, "radius='1s' is no number"),
     ],
 )

@@ -50,8 +50,13 @@ class Writing:
     def __init__(self, place: Path):
         self.folder = RunFolder.claim(place, checked(), {}, {}, False)
         self.log = OutputLog.open(self.folder.output("f"), auroral.schema("n long"), "run")
-        other = OutputLog.open(self.folder.output("g"), auroral.schema("n long"), "run")
-        self.histories = Histories(self.folder, {"f": self.log, "g": other})
+        self.other = OutputLog.open(self.folder.output("g"), auroral.schema("n long"), "run")
+        self.histories = Histories(self.folder, {"f": self.log, "g": self.other})
+
+    def close(self) -> None:
+        self.log.close()
+        self.other.close()
+        self.folder.close()
 
     def step(self) -> None:
         bucket = (self.log.frontier or 0) // B

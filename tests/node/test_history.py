@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Thread
 
 import pyarrow as pa
 import pytest
@@ -15,10 +17,13 @@ import pytest
 import auroral
 from auroral.edge.generations import Generations
 from auroral.edge.stamping import STIME
+from auroral.node import committing
 from auroral.node.history import MANIFEST, Histories
 from auroral.node.outputlog import DamagedOutput, LetGo, OutputLog
 from auroral.node.runfolder import RunFolder
 from node.keeping import BUCKETS, EACH, ROWS, B, Writing, rows, shown, wrong
+from node.running import PassOn, runner_in
+from node.running import rows as seconds_of
 
 
 def test_each_shows_the_newest_rows_and_the_log_is_cut_to_them(tmp_path: Path) -> None:
@@ -55,6 +60,18 @@ def test_what_was_shown_before_stays_for_a_while_and_then_goes(tmp_path: Path) -
     assert sorted(one.name for one in (tmp_path / "history" / "v").iterdir()) == ["a", "b"]
     Generations(tmp_path / "history" / "v", stays=0).show({"c": b"3"})
     assert not before.exists() and [one.name for one in (tmp_path / "history" / "v").iterdir()] == ["c"]
+
+
+def test_a_copy_that_followed_links_goes_on(tmp_path: Path) -> None:
+    writing = Writing(tmp_path / "run")
+    writing.live(BUCKETS // 2)
+    writing.close()
+    # As scp does.
+    shutil.copytree(tmp_path / "run", tmp_path / "copy", symlinks=False)
+    assert not (tmp_path / "copy" / "history" / "rows").is_symlink()
+    Writing(tmp_path / "copy").live(BUCKETS)
+    assert wrong(tmp_path / "copy") == []
+    assert shown(tmp_path / "copy" / "history" / "rows")[1]["frontier"] == BUCKETS * B
 
 
 def test_nothing_and_values_that_are_missing(tmp_path: Path) -> None:
@@ -110,6 +127,16 @@ def test_a_part_that_is_damaged_is_named_and_others_are_shown(tmp_path: Path) ->
     assert shown(folder.history("of g"))[0] == list(range(4, 9 * EACH))
 
 
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    writing = Writing(tmp_path / "run")
+    writing.live(3)
+    damaged = writing.log.folder / writing.log.listed()[0].name
+    damaged.write_bytes(damaged.read_bytes()[:-9])
+    writing.close()
+    with pytest.raises(DamagedOutput, match=damaged.name):
+        Writing(tmp_path / "run").histories.publish()
+
+
 def test_it_ends_at_every_call_that_changes_the_disk(tmp_path: Path) -> None:
     program = Path(__file__).with_name("keeping.py")
     run = [sys.executable, str(program), str(tmp_path / "run")]
@@ -148,3 +175,23 @@ def test_whoever_lists_the_folder_sees_no_row_twice_and_misses_none(tmp_path: Pa
         writer.kill()
         writer.join()
         assert wrong(place) == []
+
+
+def test_what_came_is_shown_while_nothing_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(committing, "PUBLISH_EVERY", 0.2)
+    d = auroral.diagram("d", bucket="1s")
+    d.input("in", "ts long, v long", stime="ts", unit="us").filter("out", "true").keep("all").output()
+    runner = runner_in(tmp_path / "run", d.check(), PassOn())
+    running = Thread(target=runner.run, daemon=True)
+    running.start()
+    (source,) = runner.sources.values()
+    # The last of them leaves its bucket open.
+    for seconds in ((0.1,), (1.1, 2.1)):
+        source.take(seconds_of(*seconds), 0)
+        runner.wake()
+    place, deadline = tmp_path / "run" / "history" / "all" / MANIFEST, time.monotonic() + 20
+    while not place.exists() or json.loads(place.read_text())["frontier"] < 2 * B:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    runner.request_stop()
+    running.join()

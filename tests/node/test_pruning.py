@@ -191,7 +191,10 @@ def _of_another_version(name: str) -> Callable[[Path], None]:
         (_put_back, "parts of it were put back"),
         (_changed, "checksum does not match"),
         (_of_another_version("verified.json"), "another version of auroral wrote it"),
-        (_of_another_version("run.json"), "another version of auroral wrote it"),
+        (
+            _of_another_version("run.json"),
+            "another version of auroral wrote it, in format 1(.|\n)*with the version that wrote it",
+        ),
     ],
 )
 def test_a_record_that_does_not_fit_is_refused(folder: Path, change: Callable[[Path], None], told: str) -> None:

@@ -65,6 +65,7 @@ def query(
         used = start_session(master) if session is None else session() if callable(session) else session
         asked = checked or _from_sql(used, str(sql), window, feed)
         found = Query(feed, asked, used)
+        feed.start()
         found.also_closes(undo.pop_all())
         return found
 
@@ -78,7 +79,7 @@ def _feed(
     token: str | None,
     patience: float,
     undo: ExitStack,
-) -> Feed:
+) -> RunFeed | DeploymentFeed:
     folder = Path(where)
     if folder.is_dir() or os.sep in os.fspath(where) or ":" not in os.fspath(where):
         found = look(folder)

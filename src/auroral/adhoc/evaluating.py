@@ -27,6 +27,7 @@ from auroral.engine.sqltext import STIME
 from auroral.model.checking import Checked
 from auroral.node.fleet.contents import by_bucket, content_of
 from auroral.node.fleet.evaluation import Evaluation
+from auroral.node.leftout import LeftOutLog
 
 AT_ONCE = 1024
 """Buckets of one job."""
@@ -124,7 +125,10 @@ class Query:
         begin = event.lo if not isinstance(event, Tentative) else self._feed.position
         assert begin is not None, "it was heard of"
         self._first = begin // self._feed.bucket
-        self._evaluation = Evaluation(self._session, lambda _: self._fragment, self._first, self._folder)
+        ledger = LeftOutLog(self._folder / "ledger.db")
+        jobs = self._folder / "jobs"
+        self._evaluation = Evaluation(self._session, lambda _: self._fragment, self._first, jobs, ledger=ledger)
+        self._opened.callback(self._evaluation.close)
 
     def _stime(self, bucket: int) -> int:
         return (self._first + bucket) * self._feed.bucket

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -58,12 +58,20 @@ class DeploymentFeed:
     def __init__(
         self, client: Client, name: str, since: int | str | None, *, tentative: bool, follow: bool, schema: Schema
     ):
-        about = client.about()
-        stream, since = _resolved(
-            name, about.frontiers, {n: (v.stream, v.begin) for n, v in about.views.items()}, since
+        self._client, self._name, self._since, self._tentative, self._follow = client, name, since, tentative, follow
+        self.schema = schema
+        self.start()
+
+    def start(self) -> None:
+        """From where on, as it is now. Once more when all else is ready: connection points go on letting go of rows meanwhile."""
+        about, name, since = self._client.about(), self._name, self._since
+        self.stream = _stream_of(name, about.frontiers, {one: view.stream for one, view in about.views.items()})
+        self.bucket = about.bucket
+        if since is None and name in about.views:
+            since = about.views[name].begin
+        self._events: Subscription = self._client.subscription(
+            self.stream, about, since, tentative=self._tentative, follow=self._follow
         )
-        self.stream, self.schema, self.bucket = stream, schema, about.bucket
-        self._events: Subscription = client.subscription(stream, about, since, tentative=tentative, follow=follow)
 
     @property
     def position(self) -> int | None:
@@ -76,36 +84,34 @@ class DeploymentFeed:
         self._events.close()
 
 
-def _resolved(
-    name: str, outputs: Iterable[str], views: dict[str, tuple[str, int]], since: int | str | None
-) -> tuple[str, int | str | None]:
-    """The output that has the rows, and from where on: a connection point begins with what it keeps."""
-    if name in views:
-        stream, begin = views[name]
-        return stream, begin if since is None else since
-    if name not in outputs:
+def _stream_of(name: str, outputs: Iterable[str], views: Mapping[str, str]) -> str:
+    """The output that has the rows."""
+    if name not in views and name not in outputs:
         raise unknown_stream(name, outputs, views)
-    return name, since
+    return views.get(name, name)
 
 
 class RunFeed:
     """From the folder of a run, also while it goes on: what is stable there, and then what becomes so until the run has finished."""
 
     def __init__(self, folder: RunFolder, name: str, since: int | str | None, *, follow: bool):
-        diagram = folder.checked.diagram
-        views = {kept.view.name: (kept.stream, _begin(folder, kept.view.name)) for kept in kept_streams(diagram)}
-        known = {n: (stream, begin) for n, (stream, begin) in views.items() if begin is not None}
-        outputs = [output.stream for output in diagram.outputs]
-        if name in views and name not in known:
-            # Nothing was published yet: then nothing was let go either.
-            name = views[name][0]
-        self.stream, since = _resolved(name, outputs, known, since)
-        self.schema, self.bucket = folder.checked.streams[self.stream].schema, diagram.bucket
-        self._folder, self._follow = folder, follow
-        self._place = folder.output(self.stream)
+        self._folder, self._name, self._since, self._follow = folder, name, since, follow
         self._ended = threading.Event()
-        log = self._look()
-        if since == "now":
+        self._begun = False
+        self.start()
+
+    def start(self) -> None:
+        """From where on, as it is now. Once more when all else is ready: connection points go on letting go of rows meanwhile."""
+        folder, diagram, since = self._folder, self._folder.checked.diagram, self._since
+        # Of two with one name, the first counts.
+        views = {kept.view.name: kept.stream for kept in reversed(kept_streams(diagram))}
+        self.stream = _stream_of(self._name, [output.stream for output in diagram.outputs], views)
+        self.schema, self.bucket = folder.checked.streams[self.stream].schema, diagram.bucket
+        self._place = folder.output(self.stream)
+        if since is None and self._name in views:
+            since = _begin(folder, self._name)
+        elif since == "now":
+            log = self._look()
             since = None if log is None else log.frontier
         assert not isinstance(since, str), "a stime, or now"
         self._position = None if since is None else since // self.bucket * self.bucket
@@ -133,9 +139,9 @@ class RunFeed:
 
     def _new(self, log: OutputLog) -> Iterator[Event]:
         assert log.frontier is not None
-        if self._position is None:
-            start = Account.load(self._folder.account).start if log.base is None else log.base
-            self._position = self._first_of(log) if start is None else start
+        if not self._begun:
+            self._position, self._begun = self._first_of(log), True
+        assert self._position is not None
         if log.frontier <= self._position:
             return
         for high, rows in log.ranges(self._position, log.frontier):
@@ -145,13 +151,19 @@ class RunFeed:
             yield Stable(self.stream, low, high, rows)
 
     def _first_of(self, log: OutputLog) -> int:
-        """In a deployment there is no account of a run: its first bucket is that of its first rows."""
-        parts = log.listed()
+        """The stime to begin with. What was let go is missed by whoever asks for it; before the first bucket there was nothing to miss."""
+        if log.base is not None:
+            return log.base if self._position is None else self._position
         assert log.frontier is not None
-        return parts[0].low if parts else log.frontier
+        first = Account.load(self._folder.account).start
+        if first is None:
+            # In a deployment there is no account of a run: its first bucket is that of its first rows.
+            first = next((part.low for part in log.listed()), log.frontier)
+        return first if self._position is None else max(first, self._position)
 
 
 def _begin(folder: RunFolder, view: str) -> int | None:
+    """None where nothing was published yet: then nothing was let go either."""
     newest = Generations(folder.history(view)).newest
     if newest is None:
         return None

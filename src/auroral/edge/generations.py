@@ -44,10 +44,11 @@ class Generations:
 
     def show(self, files: Mapping[str, Path | pa.Table | bytes]) -> None:
         """From now on these, by name: a file as it is, rows as Parquet, or what is to be in it. Durable when this returns."""
-        number = max((int(one.name) for one in self._all()), default=0) + 1
-        made, folder = self._behind / f"{number:08}{_NEW}", self._behind / f"{number:08}"
         try:
             make_folder(self._behind)
+            self._put_aside_a_copy()
+            number = self._next()
+            made, folder = self._behind / f"{number:08}{_NEW}", self._behind / f"{number:08}"
             for unfinished in self._behind.glob(f"*{_NEW}"):
                 shutil.rmtree(unfinished)
             made.mkdir()
@@ -59,7 +60,12 @@ class Generations:
             self._point_to(folder)
             self._clear(number)
         except OSError as error:
-            raise storage_error(error, "what is kept", made) from error
+            raise storage_error(error, "what is kept", self._behind) from error
+
+    def _put_aside_a_copy(self) -> None:
+        """Whoever copied all of this and followed links, as scp does, has a folder where the link was: nothing can be put in its place in one step."""
+        if self.place.is_dir() and not self.place.is_symlink():
+            self.place.rename(self._behind / f"{self._next():08}")
 
     def _point_to(self, folder: Path) -> None:
         link = self.place.with_name(f".{self.place.name}{_NEW}")
@@ -72,6 +78,9 @@ class Generations:
         if not self._behind.is_dir():
             return []
         return sorted(one for one in self._behind.iterdir() if one.name.isdigit())
+
+    def _next(self) -> int:
+        return max((int(one.name) for one in self._all()), default=0) + 1
 
     def _clear(self, shown: int) -> None:
         """Those that were followed long enough ago."""

@@ -16,42 +16,41 @@ import pyarrow as pa
 from auroral.engine.judging import first_sentence, quiet, reads_the_clock
 from auroral.engine.session import is_remote
 from auroral.engine.sqltext import quoted
-from auroral.model.errors import AuroralError
-from auroral.model.expression.sqlrefused import CLOCK_WORDS, is_not_repeatable
-from auroral.model.expression.sqltokens import SqlKind, sql_tokens
+from auroral.engine.statementwords import WrongStatement, judge_words, not_repeatable
 from auroral.model.schema import Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+__all__ = ["Statement", "WrongStatement", "statement"]
 ANY_STREAM = "stream"
 """What a statement may call the stream, whatever its name is."""
 _ONE_ROW = {"Project", "Filter", "SubqueryAlias", "View"}
 _ROWS = {"LocalRelation", "OneRowRelation", "LogicalRDD", "Range", "CTERelationRef"}
 _SELECT = re.compile(r"\s*select\s+(?!distinct\b|all\b|/\*)", re.IGNORECASE)
-_EVERYTHING = re.compile(r"\s*select\s+\*\s+from\b", re.IGNORECASE)
-
-
-class WrongStatement(AuroralError):
-    """A text that is no query of the stream."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """`fields` are the columns of its result but for the stime. With `cut_free`, each result is made of one row, and has its stime."""
+    """`fields` are the columns of its result but for the stime. With `cut_free`, each result is made of one row, and has its stime. Of one that is
+    `ordered`, the result depends on the order in which rows are seen."""
 
     text: str
     stream: str
     fields: pa.Schema
     cut_free: bool
+    ordered: bool = False
 
     def __call__(self, rows: DataFrame) -> DataFrame:
+        if self.ordered:
+            # In one task: each partition would have a sum of its own, and which rows are in it depends on how the job was cut.
+            rows = rows.coalesce(1).sortWithinPartitions(*(quoted(name) for name in rows.columns))
         return _over(rows, self.text, self.stream)
 
 
 def statement(spark: SparkSession, text: str, stream: str, schema: Schema) -> Statement:
     """The text as a query of the stream; a WrongStatement where it is none."""
-    _only_repeatable_words(text, schema)
+    ordered = judge_words(text, schema)
     empty = spark.sql(_no_rows(schema))
     frame = _analysed(empty, text, stream, schema)
     text = text.rstrip().rstrip(";")
@@ -59,7 +58,7 @@ def statement(spark: SparkSession, text: str, stream: str, schema: Schema) -> St
     if not is_remote(spark):
         _must_be_repeatable(frame, text)
         if _each_row_by_itself(frame):
-            if _EVERYTHING.match(text):
+            if _has_stime_of_row(frame, empty, schema):
                 cut_free = True
             elif (timed := _with_time(empty, text, stream, schema, frame.columns)) is not None:
                 text, cut_free = timed, True
@@ -75,7 +74,7 @@ def statement(spark: SparkSession, text: str, stream: str, schema: Schema) -> St
             f"the statement gives the column {twice[0]!r} twice\n    allowed: each name once\n    next: rename one with AS"
         )
     fields = frame.select(*(quoted(name) for name in names)).limit(0).toArrow().schema
-    return Statement(text, stream, pa.schema([pa.field(f.name, f.type) for f in fields]), cut_free)
+    return Statement(text, stream, pa.schema([pa.field(f.name, f.type) for f in fields]), cut_free, ordered)
 
 
 def _no_rows(schema: Schema) -> str:
@@ -117,40 +116,22 @@ def _analysed(empty: DataFrame, text: str, stream: str, schema: Schema) -> DataF
         ) from error
 
 
-def _only_repeatable_words(text: str, schema: Schema) -> None:
-    tokens = [token for token in sql_tokens(text) if token.kind is not SqlKind.COMMENT and token.text.strip()]
-    for number, token in enumerate(tokens):
-        following = [one.text for one in tokens[number + 1 : number + 3]]
-        called = following[:1] == ["("]
-        named = number > 0 and tokens[number - 1].word == "as"
-        clock = token.word in CLOCK_WORDS and schema.get(token.name) is None and not called and not named
-        if clock or (called and is_not_repeatable(token.word, following == ["(", ")"])):
-            raise _not_repeatable(f"{token.text} gives something else each time, or on each machine")
-
-
-def _not_repeatable(why: str) -> WrongStatement:
-    return WrongStatement(
-        f"{why}\n    allowed: what depends on the rows of the stream alone\n"
-        "    next: take times from the rows: stime is in microseconds, timestamp_micros(stime) a timestamp"
-    )
-
-
 def _must_be_repeatable(frame: DataFrame, text: str) -> None:
     plan = frame._jdf.queryExecution().analyzed()
     if not plan.deterministic():
-        raise _not_repeatable("the result of the statement differs from time to time")
+        raise not_repeatable("the result of the statement differs from time to time")
     for node in _nodes(plan):
         name = node.nodeName()
         if node.children().isEmpty() and name not in _ROWS:
-            raise _not_repeatable(f"the statement reads something else than the stream ({name})")
+            raise not_repeatable(f"the statement reads something else than the stream ({name})")
         if name in ("GlobalLimit", "LocalLimit", "Offset", "Sample") and "Sort" not in {
             n.nodeName() for n in _nodes(node)
         }:
-            raise _not_repeatable(f"{name} without ORDER BY leaves it open which rows are taken")
+            raise not_repeatable(f"{name} without ORDER BY leaves it open which rows are taken")
     jvm: Any = frame.sparkSession._jvm
     written_out = jvm.org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions.apply(plan)
     if any(reads_the_clock(node.expressions()) for node in _nodes(written_out)):
-        raise _not_repeatable("a text is read as a time of which it says only a part")
+        raise not_repeatable("a text is read as a time of which it says only a part")
 
 
 def _nodes(plan: Any) -> Iterator[Any]:
@@ -166,6 +147,17 @@ def _each_row_by_itself(frame: DataFrame) -> bool:
     return plan.subqueriesAll().isEmpty() and all(node.nodeName() in _ONE_ROW | _ROWS for node in _nodes(plan))
 
 
+def _has_stime_of_row(frame: DataFrame, empty: DataFrame, schema: Schema) -> bool:
+    """Whether its stime is that of the row, and not something else of that name."""
+    (of_row,) = _named(empty, schema.stime_name)
+    return [found.exprId() for found in _named(frame, schema.stime_name)] == [of_row.exprId()]
+
+
+def _named(frame: DataFrame, name: str) -> list[Any]:
+    columns = frame._jdf.queryExecution().analyzed().output()
+    return [column for i in range(columns.size()) if (column := columns.apply(i)).name() == name]
+
+
 def _with_time(empty: DataFrame, text: str, stream: str, schema: Schema, columns: list[str]) -> str | None:
     """The statement with the stime of each row in front; None where that is not as simple."""
     if schema.stime_name in columns or not _SELECT.match(text):
@@ -178,4 +170,5 @@ def _with_time(empty: DataFrame, text: str, stream: str, schema: Schema, columns
             found = _over(empty, timed, stream)
     except PySparkException:
         return None
-    return timed if found.columns == [schema.stime_name, *columns] and _each_row_by_itself(found) else None
+    same = found.columns == [schema.stime_name, *columns] and _each_row_by_itself(found)
+    return timed if same and _has_stime_of_row(found, empty, schema) else None

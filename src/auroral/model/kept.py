@@ -29,6 +29,17 @@ def unknown_kept_fields(diagram: Diagram, streams: Mapping[str, StreamType]) -> 
             yield replace(problem, what=f"view {view.name!r} keeps nothing: {problem.what}")
         elif view.stream in streams:
             yield from _of_view(view, streams[view.stream].schema, place)
+    yield from _of_other_streams(diagram)
+
+
+def _of_other_streams(diagram: Diagram) -> Iterator[Problem]:
+    """Ports that name a view of a stream which they do not read."""
+    kept = {view.name: view.stream for view in reversed(diagram.views)}
+    for box in diagram.boxes:
+        for name, stream in zip(box.port_views, box.inputs, strict=False):
+            if name is not None and kept.get(name, stream) != stream:
+                what = f"box {box.name!r} reads {stream!r}, and names the view {name!r}, which is of {kept[name]!r}: it reads {stream!r}"
+                yield Problem(what, box.place, f"views of {stream!r}", f"name another view, or read {kept[name]!r}")
 
 
 def _of_view(view: ConnectionPointView, schema: Schema, place: Place) -> Iterator[Problem]:

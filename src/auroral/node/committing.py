@@ -94,9 +94,13 @@ class Outputs:
                 self._sinks[stream].append(lo, hi, rows)
         self.account = self.account.evaluated(hi, result.rows_in, result.counts)
         self.account.save(self.folder.account)
+        self.publish_if_due()
+        return written
+
+    def publish_if_due(self) -> None:
+        """Also when nothing comes for a while: what came before is not to wait for it."""
         if time.monotonic() - self._published >= PUBLISH_EVERY:
             self._publish()
-        return written
 
     def _publish(self) -> None:
         for stream in self.histories.streams:

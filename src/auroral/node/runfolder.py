@@ -243,8 +243,11 @@ def _must_be_run(path: Path) -> None:
 def _settings(path: Path) -> RunSettings:
     try:
         stored: dict[str, Any] = json.loads((path / "run.json").read_text())
-        if stored.get("format") != FORMAT:
-            raise ValueError(f"another version of auroral wrote it: format {stored.get('format')}, not {FORMAT}")
+        if (found := stored.get("format")) != FORMAT:
+            raise RunFolderError(
+                f"{path} cannot be used: another version of auroral wrote it, in format {found}\n    allowed: format {FORMAT}\n"
+                "    next: go on with the version that wrote it, or start a new run folder"
+            )
         return RunSettings(**(stored | {"words": tuple(stored["words"])}))
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise RunFolderError(

@@ -192,6 +192,7 @@ class Runner:
                 break
             else:
                 self._enter(State.WAITING)
+                self.outputs.publish_if_due()
                 self._wait()
         if self.error is not None:
             raise self.error

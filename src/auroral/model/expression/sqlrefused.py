@@ -43,6 +43,14 @@ _AGGREGATES = words(
     """
 )
 
+# Of the others, the result depends on the order in which rows are seen: at least where they are floating numbers.
+_ORDER_FREE = words(
+    """
+    any approx_count_distinct bit_and bit_or bit_xor bool_and bool_or count count_if every grouping grouping_id max
+    median min percentile some window session_window window_time
+    """
+)
+
 # Without parentheses these are functions as well, unless a field has their name.
 CLOCK_WORDS = words(
     "current_timestamp current_date current_time current_user session_user user localtimestamp localtime"
@@ -67,6 +75,11 @@ def not_repeatable(name: str) -> Problem:
 
 def is_not_repeatable(name: str, without_arguments: bool) -> bool:
     return name in _NOT_REPEATABLE or (without_arguments and name in _CLOCK_WITHOUT_ARGUMENTS)
+
+
+def looks_at_order(name: str) -> bool:
+    """Whether an aggregate or a function over windows may give something else for the same rows in another order."""
+    return name in _AGGREGATES | _WINDOWED and name not in _ORDER_FREE
 
 
 def refused_function(name: str, without_arguments: bool) -> Problem | None:

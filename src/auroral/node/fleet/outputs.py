@@ -90,8 +90,9 @@ class Outputs:
         """Connection points: of which stream, and from which stime on its rows are kept."""
         found = {}
         for name, one in (self.histories.all if self.histories is not None else {}).items():
-            shown = one.manifest
-            found[name] = {"stream": one.kept.stream, "begin": self.begin if shown is None else shown.begin}
+            # Where nothing is shown, as in a copy without links, it is what the log has.
+            begin = one.log.base if one.manifest is None else one.manifest.begin
+            found[name] = {"stream": one.kept.stream, "begin": self.begin if begin is None else begin}
         return found
 
     def status(self) -> list[dict[str, Any]]:
