@@ -1,4 +1,8 @@
-"""Requirements that no other simulation is named after (D28, D40, D47, D49, D55, D61)."""
+"""Requirements that no other simulation is named after (D28, D40, D47, D49, D55, D61).
+
+Where tests name a hole, it is one of those that the thesis leaves in the protocol, or a place where it contradicts itself, in the order in which
+they were found. That it numbers some properties twice (12) needs no test.
+"""
 
 from __future__ import annotations
 
