@@ -1,4 +1,4 @@
-"""Requirements that no other simulation is named after (D28, D40, D47, D49, D55, D61).
+"""Requirements that no other simulation is named after (D28, D40, D47, D49, D55, D56, D61).
 
 Where tests name a hole, it is one of those that the thesis leaves in the protocol, or a place where it contradicts itself, in the order in which
 they were found. That it numbers some properties twice (12) needs no test.
@@ -9,12 +9,15 @@ from __future__ import annotations
 import pytest
 
 from auroral.dpc.events import Effect, Send
+from auroral.dpc.settings import Policy, Settings
 from auroral.dpc.states import State
 from auroral.dpc.tuples import TupleType, TupleView
 from auroral.dpc.values import Pong, Tentative
 from auroral.sim.record import Run
+from auroral.sim.scenario import Scenario
 from auroral.sim.simulate import judged, observed, simulate
-from sim.scenarios import chain, pair
+from auroral.sim.standin import Kind, Query
+from sim.scenarios import chain, pair, scheduled
 
 pytestmark = pytest.mark.slow
 
@@ -73,6 +76,18 @@ def test_there_is_one_rec_done_for_each_recovery(apart: Seen):
     assert kinds.count(TupleType.REC_DONE) == 1 and kinds.count(TupleType.UNDO) >= 1
     behind = kinds[kinds.index(TupleType.REC_DONE) :]
     assert TupleType.UNDO not in behind and TupleType.TENTATIVE not in behind
+
+
+def test_corrections_that_another_failure_ends_have_one_rec_done():
+    """D56: it is shorter than X, so that nothing tentative comes between; what is final then corrects nothing that is shown."""
+    # More than one job takes at once, so that the second failure is noticed between two of them, and before the next bucket is due.
+    settings = Settings(bucket=0.5, bound=2.75, while_failing=Policy.DELAY, while_correcting=Policy.DELAY)
+    union = Scenario(7, ("s", "t"), (Query("u", Kind.UNION, ("s", "t")),), {"u": 2}, settings, 103, job_bucket=0.006)
+    run = observed(scheduled(union, "at 5s silence t; at 95s resume t; at 94.6s silence s; at 96.6s resume s"))
+    assert judged(run).violations == ()
+    (interrupted,) = run.interruptions["u.out"]
+    before, after = run.deliveries["u.out"][interrupted - 1 : interrupted + 1]
+    assert before.stable and after.stable and after.at > before.at + 0.1
 
 
 def test_nothing_is_corrected_before_all_that_it_lacked_is_there():
