@@ -1,10 +1,12 @@
-"""Requirements that no other simulation is named after (D28, D40, D47, D49, D55, D56, D61).
+"""Requirements that no other simulation is named after (D28, D31, D40, D47, D49, D55, D56, D61).
 
 Where tests name a hole, it is one of those that the thesis leaves in the protocol, or a place where it contradicts itself, in the order in which
 they were found. That it numbers some properties twice (12) needs no test.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
@@ -88,6 +90,14 @@ def test_corrections_that_another_failure_ends_have_one_rec_done():
     (interrupted,) = run.interruptions["u.out"]
     before, after = run.deliveries["u.out"][interrupted - 1 : interrupted + 1]
     assert before.stable and after.stable and after.at > before.at + 0.1
+
+
+def test_what_is_new_is_read_from_another_than_one_that_cannot_answer_while_it_corrects():
+    """D31, row 7 of Table 4.3: a correction takes longer than X, which would be broken without it."""
+    long = replace(pair("at 10s silence t; at 40s resume t", 60, job=1.6), job_bucket=0.03)
+    run = observed(long)
+    assert judged(run).violations == ()
+    assert max(one.end - one.begin for one in run.corrections if not one.fresh) > long.settings.bound
 
 
 def test_nothing_is_corrected_before_all_that_it_lacked_is_there():
