@@ -280,7 +280,7 @@ def test_the_state_is_that_of_what_it_cannot_do_without():
     assert found.outlet.newest == -1 and not found.processing
 
 
-@pytest.mark.parametrize("order", permutations("stu"))
+@pytest.mark.parametrize("order", list(permutations("stu")))
 def test_the_worst_of_what_holds_is_said_in_whatever_order_inputs_are_looked_at(order):
     """Hole 2: one of s and t is enough, and u is needed."""
     output = OutputSpec("o", dict.fromkeys(order, 1), (frozenset("st"), frozenset("u")), ())

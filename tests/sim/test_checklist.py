@@ -1,4 +1,4 @@
-"""Requirements that no other simulation is named after (D28, D31, D40, D47, D49, D55, D56, D61).
+"""Requirements that no other simulation is named after (D28, D31, D40, D47, D49, D54-D56, D61).
 
 Where tests name a hole, it is one of those that the thesis leaves in the protocol, or a place where it contradicts itself, in the order in which
 they were found. That it numbers some properties twice (12) needs no test.
@@ -14,11 +14,11 @@ from auroral.dpc.events import Effect, Send
 from auroral.dpc.settings import Policy, Settings
 from auroral.dpc.states import State
 from auroral.dpc.tuples import TupleType, TupleView
-from auroral.dpc.values import Pong, Tentative
+from auroral.dpc.values import Pong, Tentative, Want
 from auroral.sim.record import Run
 from auroral.sim.scenario import Scenario
 from auroral.sim.simulate import judged, observed, simulate
-from auroral.sim.standin import Kind, Query
+from auroral.sim.standin import Kind, Query, content
 from sim.scenarios import chain, pair, scheduled
 
 pytestmark = pytest.mark.slow
@@ -98,6 +98,24 @@ def test_what_is_new_is_read_from_another_than_one_that_cannot_answer_while_it_c
     run = observed(long)
     assert judged(run).violations == ()
     assert max(one.end - one.begin for one in run.corrections if not one.fresh) > long.settings.bound
+
+
+def test_who_holds_another_version_than_the_one_that_is_confirmed_asks_for_the_bucket():
+    """D54: one replica guesses without t, which is often empty, and so right; the other one without s. Who reads from the first has the guesses of
+    the second when the first corrects."""
+    scenario = pair("at 10s cut t-ua; at 10s cut s-ub; at 20s heal t-ua; at 32s heal s-ub", 40, job=1.6)
+    rows = {
+        "s": tuple(content((3 * bucket + 1,)) for bucket in range(scenario.buckets)),
+        "t": tuple(content((3 * bucket + 2,) if bucket % 4 == 0 else ()) for bucket in range(scenario.buckets)),
+    }
+    asked = list[str]()
+
+    def watch(now: float, core: str, effect: Effect) -> None:
+        if isinstance(effect, Send) and isinstance(effect.message, Want):
+            asked.append(core)
+
+    assert judged(observed(replace(scenario, rows=rows), watch)).violations == ()
+    assert {"w@wa", "w@wb"} <= {*asked}
 
 
 def test_nothing_is_corrected_before_all_that_it_lacked_is_there():
