@@ -57,3 +57,23 @@ def test_what_was_given_is_given_though_nobody_reads_it_any_more():
 
     assert given(fragments()) == {"first": {"other"}, "second": {"last"}}
     assert given(fragments(also=("kept", "gone"))) == {"first": {"kept", "other"}, "second": {"last"}}
+
+
+def test_every_input_of_a_node_is_admitted_and_every_stream_that_leaves_it_is_given_out():
+    """D21: whatever the boxes are. A union needs one of its inputs, a join each; nobody puts boxes for that into the diagram."""
+    d = auroral.diagram("d", bucket="1s")
+    a, b, c = (d.input(name, "n int") for name in "abc")
+    with d.query("first"):
+        both = a.union("both", b)
+    with d.query("second"):
+        both.join("pairs", c, on="left.n = right.n", within="2s", columns={"n": "left.n"}).output()
+    made = Assembly(cut(d.check(), read_deployment(DEPLOYED)), Settings(bucket=1.0, bound=4.0))
+    found = {}
+    for query in ("first", "second"):
+        (name,) = made.layout.members[query]
+        core = made.replica(name, made.layout, recovering=False)
+        assert set(core.ports) == set(core.spec.inputs) and set(core.outlets) == set(core.unions)
+        found[query] = {stream: (union.spec.required, union.spec.readers) for stream, union in core.unions.items()}
+    assert found["first"] == {"both": ((frozenset("ab"),), made.layout.members["second"])}
+    ((required, readers),) = found["second"].values()
+    assert set(required) == {frozenset({"both"}), frozenset("c")} and readers == ("client",)

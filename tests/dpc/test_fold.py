@@ -226,6 +226,25 @@ def test_nothing_that_a_fold_needs_may_be_lost():
     assert Replica(spec, replace(bounded, when_full=WhenFull.BLOCK)).unions["o"].fold is not None
 
 
+def test_where_full_buffers_block_no_job_goes_past_the_next_snapshot():
+    """D72: there is room for no more than that between two of them."""
+    output = OutputSpec("o", {"s": 1}, (frozenset("s"),), ("r",), folds=True)
+    spec = ReplicaSpec("q", {"s": ("S",)}, {"s": ("s",)}, {"o": output})
+    for settings, cut in (
+        (SETTINGS, [(0, 10)]),
+        (replace(SETTINGS, most_kept=20, when_full=WhenFull.BLOCK), [(0, 4), (4, 8), (8, 10)]),
+    ):
+        found = Replica(spec, settings)
+        found.handle(Started({}), 0.0)
+        offered(found, 0, 0, 0.0)
+        made, pending = list[tuple[int, int]](), jobs(given(found, 0, 10, 0.5))
+        while pending:
+            (job,) = pending
+            made.append((job.begin, job.end))
+            pending = jobs(done(found, job, 0.6))
+        assert made == cut
+
+
 def test_a_job_from_before_it_began_again_is_nothing():
     found = replica(recovering=True, states={"o": state(8)})
     offered(found, 8, 12, 0.1)

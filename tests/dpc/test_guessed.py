@@ -134,6 +134,7 @@ def guessed_right(effects: list[Effect]) -> int:
 
 
 def test_behind_a_replica_that_confirms_nothing_is_computed_again():
+    """Hole 10: how many tentative buckets were right is counted."""
     node = Node({"s": 2})
     node.tentative("s", 2, 3, 4)
     made = [node.core.outlets["o"].guesses[bucket].content for bucket in (2, 3, 4)]

@@ -1,4 +1,4 @@
-"""Heartbeats (D26): who does not answer has failed, and is asked on."""
+"""Heartbeats (D26): who does not answer has failed, and is asked on (hole 1)."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def test_a_lane_that_changes_keeps_what_is_known_of_the_reader():
 
 
 def test_nothing_is_forgotten_that_a_replica_of_a_reader_needs():
-    """D69: also if it does not read from here."""
+    """D69: also if it does not read from here. Hole 9: one that is dead pins it, unless there is a limit."""
     found = outlet(*range(10))
     found.acknowledged("a", Ack(8, 0.0))
     assert found.lowest_need == 0, "b was not heard of"
@@ -289,7 +289,7 @@ def test_there_is_room_for_as_many_as_are_kept_at_most():
 
 
 def test_no_more_is_lost_than_does_not_fit():
-    """D71."""
+    """D71. Hole 9: whoever has not acknowledged it."""
     found = Outlet("s", ("a",), replace(SETTINGS, most_kept=2))
     assert list(found.give_stable(rows(0, 1), 0.0)) == []
     assert list(found.give_stable(rows(2), 0.0)) == [Report("lost from a full buffer", "s", 1), Truncate("s", 1)]

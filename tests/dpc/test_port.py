@@ -39,6 +39,7 @@ def all_of(effects: Iterator[Effect]) -> list[Effect]:
 
 
 def test_stable_takes_the_place_of_tentative_and_stays():
+    """Hole 11: what is tentative and comes late is left out, and reported."""
     found = port()
     all_of(found.take_tentative("a", tentative(0, 20), 1.0))
     assert found.best(0) == Content(20, 1) and found.frontier == 0
@@ -102,6 +103,16 @@ def test_corrections_in_the_background():
     ]
     effects = all_of(found.switch({"a": Offer(State.FAILURE), "b": Offer(State.STABILIZATION, fresh=True)}, 1.0))
     assert effects == [Send("a", Unsubscribe("s", 1)), Send("b", Subscribe("s", 3, Lane.BOTH, 0, False))]
+
+
+def test_when_all_is_corrected_who_gave_the_corrections_is_read_alone():
+    """Hole 4: the feed of what was tentative is given up, and not that of the corrections."""
+    found = port()
+    all_of(found.switch({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABILIZATION)}, 1.0))
+    assert set(found.lanes) == {"a", "b"}
+    effects = all_of(found.switch({"a": Offer(State.UP_FAILURE), "b": Offer(State.STABLE)}, 1.1))
+    assert effects == [Send("a", Unsubscribe("s", 1)), Send("b", Subscribe("s", 3, Lane.BOTH, 0, False))]
+    assert (found.curr, found.bck) == (Feed("b", Lane.BOTH), None)
 
 
 def test_silence_is_a_failure_and_boundaries_without_rows_are_none():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
@@ -32,9 +33,9 @@ from auroral.dpc.values import Ack, Content, Hashes, Ping, Pong, Snapshot, Stabl
 SETTINGS = Settings(bucket=0.5, bound=3.0)
 
 
-def replica(*constraints: AtLeast) -> Replica:
-    """A union of two sources, both heard of and subscribed to."""
-    output = OutputSpec("o", {"s": 1, "t": 1}, (frozenset("st"),), (), constraints)
+def replica(*constraints: AtLeast, output: OutputSpec | None = None) -> Replica:
+    """A union of two sources, both heard of and subscribed to, or what else is computed from them."""
+    output = output or OutputSpec("o", {"s": 1, "t": 1}, (frozenset("st"),), (), constraints)
     found = Replica(ReplicaSpec("q", {"s": ("S",), "t": ("T",)}, {"s": ("s",), "t": ("t",)}, {"o": output}), SETTINGS)
     found.handle(Started(), 0.0)
     for source, stream in (("S", "s"), ("T", "t")):
@@ -59,6 +60,43 @@ def test_a_bucket_is_evaluated_once_all_inputs_have_it():
     (job,) = jobs(given(found, "t", 0, 0.6))
     assert (job.begin, job.end, job.tentative) == (0, 1, False)
     assert set(job.view) == {"s", "t"}
+
+
+def came(found: Replica, stream: str, bucket: int, content: Content, now: float) -> list[Effect]:
+    stable = Stable(stream, found.ports[stream].numbers[stream.upper()], bucket, (content,))
+    return found.handle(Received(stream.upper(), stable), now)
+
+
+def test_what_is_computed_does_not_depend_on_which_input_comes_first():
+    """D22: the two sides of a join, interleaved in every way."""
+    output = OutputSpec("o", {"s": 2, "t": 2}, (frozenset("s"), frozenset("t")), ())
+    found = []
+    for first in combinations(range(6), 3):
+        core, read, left = replica(output=output), [], {"s": iter(range(3)), "t": iter(range(3))}
+        for arrival in range(6):
+            name = "s" if arrival in first else "t"
+            bucket = next(left[name])
+            for job in jobs(came(core, name, bucket, Content(10 * bucket + "st".index(name), 1), 0.5)):
+                read.append((job.begin, job.end, job.view))
+                core.handle(Evaluated(job.job, {"o": (Content(9, 1),)}), 0.5)
+        found.append(read)
+    assert len(found) == 20 and all(read == found[0] for read in found)
+    assert [(begin, end) for begin, end, _ in found[0]] == [(0, 1), (1, 2), (2, 3)]
+    assert found[0][2][2] == {"s": {1: Content(10, 1), 2: Content(20, 1)}, "t": {1: Content(11, 1), 2: Content(21, 1)}}
+
+
+def test_buckets_without_rows_go_on_to_who_reads():
+    """D24: for ten seconds, each of them, in their order."""
+    core, empty = replica(), Content(0, 0)
+    core.handle(Received("r", Subscribe("o", 1, Lane.BOTH, 0, False)), 0.0)
+    sent = list[tuple[int, int]]()
+    for bucket in range(20):
+        assert jobs(came(core, "s", bucket, empty, 0.5 * bucket)) == []
+        (job,) = jobs(came(core, "t", bucket, empty, 0.5 * bucket))
+        effects = core.handle(Evaluated(job.job, {"o": (empty,)}), 0.5 * bucket)
+        given_out = [e.message for e in effects if isinstance(e, Send) and isinstance(e.message, Stable)]
+        sent += [(message.begin, len(message.contents)) for message in given_out]
+    assert sent == [(bucket, 1) for bucket in range(20)]
 
 
 def test_a_job_that_failed_is_begun_again_and_a_result_that_nobody_waits_for_is_nothing():

@@ -12,6 +12,7 @@ SETTINGS = Settings(bucket=0.5, bound=3.0)
 
 
 def test_what_holds_where_nothing_is_said():
+    """Hole 8: values that the thesis leaves open, P3 among them."""
     assert Settings(
         bucket=0.5,
         bound=3.0,

@@ -1,4 +1,4 @@
-"""Replicas take turns at correcting (D57), also where messages are lost, partners die and three ask in a circle."""
+"""Replicas take turns at correcting (D57), also where messages are lost, partners die and three ask in a circle (hole 3)."""
 
 from __future__ import annotations
 
@@ -147,6 +147,7 @@ def granted() -> Stagger:
 
 
 def test_another_one_is_asked_each_time_and_not_too_often():
+    """Hole 8: after half a second."""
     found, asked = Stagger("a", ("b", "c")), []
     for now in (0.0, 0.49, 0.5, 0.9, 1.0, 1.5):
         asked += [(now, send) for send in found.want(now, "bc")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 
@@ -15,9 +16,9 @@ from auroral.dpc.settings import Policy
 from auroral.dpc.source import Source
 from auroral.dpc.states import State
 from auroral.dpc.sunion import MOST_BUCKETS, OutputSpec, SUnion
-from auroral.dpc.switching import Lane
+from auroral.dpc.switching import Lane, Offer
 from auroral.dpc.usual import Usual
-from auroral.dpc.values import Ack, Content, Stable, Subscribe
+from auroral.dpc.values import Ack, Content, Pong, Stable, Subscribe
 from auroral.dpc.versions import Plan
 from dpc.test_replica import SETTINGS, given, jobs, replica
 
@@ -266,7 +267,7 @@ def test_which_policy_holds():
 
 
 def test_the_state_is_that_of_what_it_cannot_do_without():
-    """D29."""
+    """D29. Hole 6: it is said from when a failure is noticed, before anything is tentative."""
     found = union()
     found.ports["s"].heard = 1.0
     assert [found.state(now) for now in (0.1, 1.5, 1.6, 2.5, 2.6)] == [
@@ -276,6 +277,32 @@ def test_the_state_is_that_of_what_it_cannot_do_without():
         State.UP_FAILURE,
         State.FAILURE,
     ]
+    assert found.outlet.newest == -1 and not found.processing
+
+
+@pytest.mark.parametrize("order", list(permutations("stu")))
+def test_the_worst_of_what_holds_is_said_in_whatever_order_inputs_are_looked_at(order):
+    """Hole 2: one of s and t is enough, and u is needed."""
+    output = OutputSpec("o", dict.fromkeys(order, 1), (frozenset("st"), frozenset("u")), ())
+    core = Replica(
+        ReplicaSpec("q", {n: (n.upper(),) for n in order}, {n: (n,) for n in order}, {"o": output}), SETTINGS
+    )
+    core.handle(Started(), 0.0)
+
+    def state(of_s: State, u_heard: float) -> State:
+        for name in "stu":
+            said = of_s if name == "s" else State.STABLE
+            core.handle(Received(name.upper(), Pong({name: Offer(said)}, {})), 2.5)
+            core.ports[name].heard = u_heard if name == "u" else 2.5
+        return core.unions["o"].state(2.6)
+
+    assert state(State.STABLE, 2.5) is State.STABLE
+    assert state(State.UP_FAILURE, 2.5) is State.UP_FAILURE
+    assert state(State.UP_FAILURE, 1.0) is State.FAILURE
+    core.outlets["o"].newest = 0
+    assert state(State.STABLE, 2.5) is State.STABILIZATION
+    assert state(State.UP_FAILURE, 2.5) is State.UP_FAILURE, "what it lacks now is not corrected yet"
+    assert state(State.UP_FAILURE, 1.0) is State.FAILURE
 
 
 def test_one_that_is_as_far_behind_as_a_failure_that_is_noticed_corrects():

@@ -22,7 +22,7 @@ def told(view: TupleView, *steps: tuple[str, int, str]) -> list[object]:
 
 
 def test_a_failure_and_its_correction():
-    """Fig. 4-6: what was stable stays, what was tentative is deleted, stable tuples take its place."""
+    """Fig. 4-6: what was stable stays, what was tentative is deleted, stable tuples take its place. Hole 5: nothing comes between."""
     found = told(TupleView(), ("S", 0, "a"), ("T", 1, "x"), ("T", 2, "y"), ("S", 1, "b"), ("S", 2, "c"), ("S", 3, "d"))
     assert found == [
         ("I", 0, "a"), ("B", 1), ("T", 1, "x"), ("T", 2, "y"),

@@ -37,7 +37,7 @@ def given_out(runner: Runner) -> list[int]:
 
 
 def test_figure_4_7_what_boundaries_let_us_order(tmp_path: Path) -> None:
-    """The second stream falls silent after its boundary at 27."""
+    """D17: the second stream falls silent after its boundary at 27."""
     moments = [(20, 22, 23), (26, 25, 28), (30, 27, None), (35, None, 33)]
     expected = {20: [], 25: [20, 22, 23], 27: [20, 22, 23, 25, 26]}
     found = []

@@ -22,6 +22,7 @@ def test_filter_without_else_port_drops():
 
 
 def test_map_keeps_stime_and_order():
+    """D23."""
     result = run_box(Map((("twice", "v * 2"), ("at", "stime"))), "v int", rows((7, 1), (7, None)))
     assert shown(result) == [(7, None, 7), (7, 2, 7)]
     assert sorted(row.order for row in result.streams["o0"]) == [(0,), (1,)]
@@ -39,6 +40,7 @@ def union(inputs, spec=None, outputs=("o0",), until=100):
 
 
 def test_union_orders_by_input_then_by_the_inputs_order():
+    """D20: rows of equal stimes have one order."""
     result = union({"a": ("v int", rows((2, 1), (2, 2))), "b": ("v int", rows((1, 3), (2, 4)))})
     assert [(row.values, row.order) for row in sorted(result.streams["o0"], key=lambda r: r.values)] == [
         ((1,), (0, 0, None)),
@@ -74,6 +76,7 @@ def test_sunion_leaves_by_output_1():
 
 
 def test_sunion_before_a_join_keeps_its_streams_apart():
+    """D22."""
     given = {"a": ("v int", rows((2, 1))), "b": ("w string", rows((1, "x")))}
     result = union(given, SUnion(1000), ("control", "o", "p"))
     assert (shown(result, "control"), shown(result, "o"), shown(result, "p")) == ([], [(2, 1)], [(1, "x")])

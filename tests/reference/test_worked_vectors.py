@@ -1,10 +1,14 @@
 """The examples that the theses and papers work out by hand. Figure 4-7, which is about runs, is in `node`."""
 
+import runpy
+from pathlib import Path
+
 import pytest
 
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.diagram import Stamp
 from auroral.model.windows import Alignment, FieldWindow, Landmark, Runs
+from auroral.reference.evaluate import evaluate
 from reference.running import rows, run_box, shown
 
 MINUTE = 60_000_000
@@ -75,3 +79,19 @@ class TestTumble:
     def test_flush_does_not_close_what_only_a_row_closes(self):
         result = run_box(Aggregate((("n", "count()"),), Runs(), ("a",)), self.ddl, self.table, flush=True)
         assert shown(result) == [(3, 1, 2), (6, 2, 3)]
+
+
+def test_the_reference_query_has_two_branches():
+    """Hole 13: a host is told of that opens many connections and touches many ports, and not one that does only one of both."""
+    netmon = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "netmon.py"))["netmon"].check()
+    opened = [
+        (host, n % ports)
+        for host, count, ports in (("busy", 21, 10), ("scans", 20, 20), ("both", 21, 11))
+        for n in range(count)
+    ]
+    given = {site: rows() for site in ("oslo", "bern", "lima")}
+    given["oslo"] = rows(*((5_000_000, 5_000_000, host, "there", port) for host, port in opened))
+    found = evaluate(netmon, given, 20_000_000).streams["alerts"]
+    assert {row.values for row in found} == {("both", 21, 11)} and len(found) == 4, (
+        "a window of four seconds each second"
+    )

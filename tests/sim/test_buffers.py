@@ -58,7 +58,8 @@ def lost(run: Run) -> list[int]:
 
 @pytest.mark.parametrize("name", LONG)
 def test_a_long_failure_takes_no_more_room_and_leaves_a_declared_gap(name):
-    """D71: all outside the gap is corrected, and the gap does not grow once the failure is over."""
+    """D71: all outside the gap is corrected, and the gap does not grow once the failure is over. Hole 9: replicas that are dead pin nothing beyond
+    the limit."""
     scenario = chain(LONG[name], seconds=60, most_kept=MOST)
     run = observed(scenario)
     assert not [found for check in INVARIANTS for found in check(run)]

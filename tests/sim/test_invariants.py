@@ -21,7 +21,7 @@ from auroral.sim.invariants.going import AsItGoes
 from auroral.sim.invariants.replicas import nobody_falls_behind
 from auroral.sim.invariants.stable import stable_is_right
 from auroral.sim.network import SLOWER
-from auroral.sim.record import EVERY, Correction, Delivery, Dropped, Final, Moment, Run
+from auroral.sim.record import EVERY, Correction, Delivery, Dropped, Final, Moment, Planned, Run
 from auroral.sim.simulate import judged, observed
 from auroral.sim.stage import Stage
 from auroral.sim.standin import content
@@ -218,6 +218,10 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
         lambda run: moving(run, lambda stage: decided(stage, (0, 0))),
         lambda run: moving(run, lambda stage: decided(stage, (0, 20))),
         lambda run: moving(run, lambda stage: setattr(stage.world.cores["u@ua"].versions, "plan", Plan(promised=99))),
+    ],
+    "promises_hold": [
+        lambda run: made_final(run, lambda one: [one._replace(limit=9)]),
+        lambda run: replace(run, plans=[Planned(12.0, "u@ua", Plan(promised=30, attempt=1), Plan((0, 29), None, 1))]),
     ],
     "what_is_asked_for_is_kept": [
         lambda run: replace(run, reports=[(12.0, "u@ua", Report("asked for what is not kept", "u.out"))])

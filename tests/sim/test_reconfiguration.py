@@ -34,6 +34,8 @@ SCHEDULES = {
     "a replica comes back to where it was": "at 5s change w; at 10s move wa-wc; at 15s change w; at 22s move wc-wa",
     "a replica comes back when it has promised": "at 10s change w; at 10.012s crash catalog; at 16s crash wa-wb; at 17s restart wa-wb; "
     "at 30s restart catalog",
+    "a replica that is far behind promises less": "at 6s cut fa-wa; at 6s cut fb-wa; at 6s cut c-wa; at 10s change w; at 14s heal fa-wa; "
+    "at 14s heal fb-wa; at 14s heal c-wa",
     "one that missed it moves away": "at 9s crash wa; at 10s change f; at 11s crash fa; at 14s move wa-wc; at 25s restart fa-wa",
 }
 

@@ -81,7 +81,7 @@ ONE_AFTER_THE_OTHER = {
 
 @pytest.mark.parametrize("name", ONE_AFTER_THE_OTHER)
 def test_replicas_at_several_depths_fall_silent_while_a_bucket_is_on_its_way(name):
-    """D77: each depth takes the time to read from another replica, in whatever order."""
+    """D77: each depth takes the time to read from another replica, in whatever order. Hole 7: X holds for the whole of a chain, and not k * X."""
     told, settings = ONE_AFTER_THE_OTHER[name]
     cuts = "; ".join(f"at {at}s cut {where}; at 20s heal {where}" for where, at in map(str.split, told.split(", ")))
     outcome = simulate(chain(f"at 10s silence s; {cuts}; at 22s resume s", seconds=40, **settings))

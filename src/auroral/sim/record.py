@@ -16,6 +16,7 @@ from auroral.dpc.events import (
     Evaluate,
     Interrupt,
     Keep,
+    KeepPlan,
     Miss,
     Pause,
     Report,
@@ -23,9 +24,11 @@ from auroral.dpc.events import (
     Truncate,
 )
 from auroral.dpc.replica import Replica
+from auroral.dpc.settings import UNLIMITED
 from auroral.dpc.source import Source
 from auroral.dpc.sunion import SUnion
 from auroral.dpc.values import LOST, Content, Pong, Tentative
+from auroral.dpc.versions import NO_CHANGE, Plan
 from auroral.sim.faults import Fault
 from auroral.sim.lineage import Made
 from auroral.sim.scenario import CLIENT, Scenario, host
@@ -141,6 +144,17 @@ class Final(NamedTuple):
     made: Made | None
     owned: bool = True
     """Whether the replica was one of those that run the query then."""
+    limit: int = UNLIMITED
+    """The first bucket that it had promised not to make stable yet."""
+
+
+class Planned(NamedTuple):
+    """What a replica wrote down of the versions of its query, and what it had written before."""
+
+    at: float
+    core: str
+    before: Plan
+    plan: Plan
 
 
 class Dropped(NamedTuple):
@@ -183,6 +197,7 @@ class Run:
     """Of each output, what the oracle says of each moment."""
     finals: dict[tuple[str, int, str], list[Final]] = field(default_factory=dict)
     """By core, life and output, in the order in which they were made stable."""
+    plans: list[Planned] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
     pauses: list[tuple[float, str, int]] = field(default_factory=list)
     """When which source took nothing more in, and how many buckets it kept."""
@@ -255,6 +270,8 @@ class Recorder:
             self._evaluates(now, core, effect)
         elif isinstance(effect, Keep):
             self._keeps(now, core, effect)
+        elif isinstance(effect, KeepPlan):
+            self.run.plans.append(Planned(now, core, self._written(core), effect.plan))
         elif isinstance(effect, Truncate) and self.losing == (core, effect.stream):
             self.losing = None
             frontier = _frontier(self.run.stage.world.cores[core], effect.stream)
@@ -275,12 +292,16 @@ class Recorder:
     def _keeps(self, now: float, core: str, effect: Keep) -> None:
         key = (core, self._life(core), effect.stream)
         finals, stage = self.run.finals.setdefault(key, []), self.run.stage
-        owned = core in stage.layout.running(stage.queries[core].name)
+        owned, limit = core in stage.layout.running(stage.queries[core].name), self._written(core).limit
         if key in self.anew:
             self.anew.discard(key)
             finals[:] = [one for one in finals if one.bucket < effect.begin]
         for bucket, content in enumerate(effect.contents, effect.begin):
-            finals.append(Final(now, bucket, content, stage.lineage.of(content), owned))
+            finals.append(Final(now, bucket, content, stage.lineage.of(content), owned, limit))
+
+    def _written(self, core: str) -> Plan:
+        """By the replica, whatever it goes by now."""
+        return self.run.stage.world.disks.plans.get(core, NO_CHANGE)
 
     def _life(self, core: str) -> int:
         return self.run.stage.world.lives[core]

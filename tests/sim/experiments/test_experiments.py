@@ -1,4 +1,4 @@
-"""Each experiment is run, the long ones over fewer cases; the verdict on every published statement is as it is here."""
+"""Each experiment is run, the long ones over fewer cases; the verdict on every published statement is as it is here (D83)."""
 
 import pytest
 

@@ -29,6 +29,7 @@ from auroral.sim.invariants.replicas import (
     nobody_falls_behind,
     one_keeps_answering,
     one_owner,
+    promises_hold,
     turns_come,
 )
 from auroral.sim.invariants.stable import (
@@ -79,6 +80,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     one_owner,
     moves_end,
     changes_hold,
+    promises_hold,
     what_is_asked_for_is_kept,
     nothing_is_hoarded,
     buffers_are_bounded,

@@ -214,3 +214,18 @@ def changes_hold(run: Run) -> Iterator[str]:
                 yield f"{name} takes {core.versions.plan.starts} for where versions begin, and not {starts}"
             if isinstance(core, Replica) and core.versions.plan.promised is not None:
                 yield f"{name} is held up at bucket {core.versions.plan.promised} by what it promised"
+
+
+def promises_hold(run: Run) -> Iterator[str]:
+    """X9, L58: while a change is prepared, no replica makes stable what it promised to leave; and the version begins no earlier than any of
+    them promised."""
+    for (core, _, stream), finals in run.finals.items():
+        for one in finals:
+            # What is lost is of no version.
+            if one.bucket >= one.limit and not one.content.lost:
+                yield f"{core}: made bucket {one.bucket} of {stream} stable at {one.at:.2f} s, and had promised to stop at {one.limit}"
+    for at, core, before, plan in run.plans:
+        new = plan.starts[len(before.starts) :]
+        # Of another attempt it may have been told without having been asked.
+        if new and before.promised is not None and plan.attempt == before.attempt and new[0] < before.promised:
+            yield f"{core}: a version begins with bucket {new[0]} at {at:.2f} s, and had promised {before.promised}"
