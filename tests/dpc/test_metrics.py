@@ -66,6 +66,13 @@ def test_nobody_waits_for_what_is_in_a_gap():
     assert found.diagram.proc_new == pytest.approx(0.3)
 
 
+def test_a_gap_before_what_came_makes_nothing_new_again():
+    found = metrics(*FAILURE[:5])
+    found.saw(7.0, Woken(), [Miss("o", 2, 3)])
+    found.saw(60.0, Received("a", Release()), [Deliver("o", 4, Content(4, 5), True)])
+    assert found.diagram.proc_new == metrics(*FAILURE[:5]).diagram.proc_new
+
+
 def test_a_long_run_is_measured_in_a_bounded_memory(bytes_held):
     found, held = Metrics(1.0), []
     for bucket in range(3 * WINDOW):

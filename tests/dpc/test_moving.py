@@ -277,6 +277,7 @@ def test_who_finds_what_it_needs_nowhere_else_does_not_go_over():
         said = found.handle(Received("m", Rewire(number, Wiring({"s": producers}, {"o": ("r",)}))), 1.0)
         return Send("m", Rewired(number)) in said
 
+    assert "c" not in found.monitor.peers and not told(1, "c") and "c" in found.monitor.peers, "who is new is asked"
     assert told(1, "a", "b"), "nobody is left"
     assert not told(2, "b"), "nothing was heard of it"
     asked = [e.to for e in found.handle(Received("m", Rewire(2, Wiring({"s": ("b",)}))), 1.05) if isinstance(e, Send)]

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from auroral.dpc.events import Evaluate, Evaluated, KeepLayout, Learned, Propose, Received, Report, Send, Started
+from auroral.dpc.events import (
+    Disconnected,
+    Evaluate,
+    Evaluated,
+    KeepLayout,
+    Learned,
+    Propose,
+    Received,
+    Report,
+    Send,
+    Started,
+)
 from auroral.dpc.layout import Layout, Topology, Wiring
 from auroral.dpc.reconfiguration import Reconfiguration
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Settings, WhenFull
+from auroral.dpc.states import State
 from auroral.dpc.sunion import OutputSpec
-from auroral.dpc.values import Content, Decided, Prepare, Promise, Rewire, Rewired, Stable
+from auroral.dpc.switching import Offer
+from auroral.dpc.values import Content, Decided, Pong, Prepare, Promise, Rewire, Rewired, Stable
 from auroral.dpc.versions import Decision, Plan, Reading, Versions
 
 SETTINGS = Settings(bucket=0.5, bound=3.0)
@@ -112,6 +125,17 @@ def test_what_only_another_version_reads_is_no_failure():
     assert set(union.used) == {"s"}
     found.handle(Received("catalog", Decided(Decision((0, 9), 1))), 1.0)
     assert set(union.used) == {"s", "t"}
+
+
+def test_what_the_present_version_needs_is_missed_though_the_first_did_not_read_it():
+    found = learned(replica(), "s", "t")
+    given(found, "s", 0, 10, 1.0)
+    union = found.unions["o"]
+    found.handle(Received("catalog", Decided(Decision((0, 9), 1))), 1.0)
+    found.handle(Received("S", Pong({"s": Offer(State.STABLE, True, 10, 0)}, {})), 1.1)
+    found.handle(Disconnected("T"), 1.1)
+    assert found.ports["t"].cut_off(found.monitor, 1.2) and not found.ports["s"].cut_off(found.monitor, 1.2)
+    assert union.state(1.2) is State.FAILURE
 
 
 def test_versions_that_are_not_named_read_what_the_one_before_reads():
