@@ -320,7 +320,7 @@ def test_a_hello_that_is_refused_is_answered_and_logged(
         (said,) = await asyncio.to_thread(exchange, node.transport.port, hello)  # type: ignore[attr-defined]
         assert answer in said.decode().replace('\\"', '"')
         await node.until(lambda: node.counters("(strangers)").refused.total() == 1)
-        assert [record for record in caplog.records if answer in record.message]
+        assert [record for record in caplog.records if answer in record.getMessage()]
         assert not node.heard
 
     with caplog.at_level(logging.WARNING):
@@ -395,7 +395,7 @@ def test_tls(caplog: pytest.LogCaptureFixture) -> None:
         assert node.numbers("a", "b") == [1] and len(node.heard["a"]) == 4
         assert node.counters("(strangers)").refused["the certificate of … comes with the name …"] == 1
         said = "the certificate of 'n6' comes with the name 'n5'"
-        assert [record for record in caplog.records if said in record.message]
+        assert [record for record in caplog.records if said in record.getMessage()]
 
     with caplog.at_level(logging.WARNING):
         run("flight", scenario)
