@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from auroral.dpc.events import Disconnected, Effect, Evaluate, Evaluated, Received, Send, Started
 from auroral.dpc.replica import Replica, ReplicaSpec
-from auroral.dpc.settings import Settings
+from auroral.dpc.settings import Policy, Settings
 from auroral.dpc.states import State
 from auroral.dpc.sunion import OutputSpec
 from auroral.dpc.switching import Offer
@@ -14,10 +16,10 @@ SETTINGS = Settings(bucket=0.5, bound=3.0, hop=0.25)
 TURN = Ask | Grant | Refuse | Release
 
 
-def correcting(job: float) -> Replica:
+def correcting(job: float, settings: Settings = SETTINGS) -> Replica:
     """It gave out three tentative buckets; a job takes so long."""
     output = OutputSpec("o", {"s": 1}, (frozenset("s"),), ())
-    found = Replica(ReplicaSpec("q", {"s": ("S",)}, {"s": ("s",)}, {"o": output}, ("q2",)), SETTINGS)
+    found = Replica(ReplicaSpec("q", {"s": ("S",)}, {"s": ("s",)}, {"o": output}, ("q2",)), settings)
     found.handle(Started(), 0.0)
     found.handle(Received("S", Pong({"s": Offer(State.STABLE)}, {})), 0.0)
     found.usual_job.learn(job)
@@ -60,6 +62,30 @@ def test_who_cannot_asks_for_a_turn_and_gives_it_back():
     assert list(found.turns.stagger.promised) == ["q2"]
     found.handle(Received("q2", Release()), 1.0)
     assert found.turns.stagger.promised == {}
+
+
+def test_who_waits_for_its_turn_is_read_for_what_is_new_and_who_has_it_for_corrections():
+    """D57: the thesis' UP_FAILURE until it is authorised. Were all of them in STABILIZATION, nobody would be read for what is new."""
+    found = correcting(1.86)
+    given(found)
+    assert found.offers(0.5)["o"].state is State.UP_FAILURE
+    (job,) = jobs(found.handle(Received("q2", Grant(1)), 0.6))
+    assert found.offers(0.6)["o"].state is State.STABILIZATION
+    found.handle(Evaluated(job.job, {"o": (Content(0, 1), Content(1, 1))}), 0.65)
+    assert found.offers(0.65)["o"].state is State.UP_FAILURE, "it gave the turn back, and one bucket is left"
+    fresh = correcting(1.84)
+    given(fresh)
+    assert fresh.offers(0.5)["o"].state is State.STABILIZATION, "it keeps answering by itself"
+
+
+def test_who_waits_for_its_turn_does_with_what_is_new_as_in_a_failure():
+    """D41: so does who reads from it, which sees a failure."""
+    settings = replace(SETTINGS, while_correcting=Policy.SUSPEND)
+    waiting, alone = correcting(1.86, settings), correcting(1.86, settings)
+    alone.handle(Disconnected("q2"), 0.1)
+    more = Received("S", Stable("s", 1, 2, tuple(Content(n, 1) for n in range(2, 8))))
+    begun = [jobs([*given(found), *found.handle(more, 0.6)]) for found in (waiting, alone)]
+    assert [[(job.begin, job.tentative) for job in each] for each in begun] == [[(3, True)], [(0, False)]]
 
 
 def test_a_refusal_ends_the_turn():

@@ -182,6 +182,15 @@ def test_a_bound_that_is_too_short_for_the_work_is_reported_and_makes_nothing_te
     assert [report for _, _, report in run.reports if report.kind == "bound too short"]
 
 
+@pytest.mark.parametrize(("replicas", "job_bucket"), [(2, 0.002), (3, 0.03)])
+def test_while_one_corrects_that_cannot_stay_fresh_another_one_is_read_for_what_is_new(replicas, job_bucket):
+    """D57, D58: a job takes more than half of X, so that replicas take turns. Who waits for its own goes on answering, and is read."""
+    scenario = pair("at 5s silence t; at 81.3s resume t", 101.3, job=1.6)
+    outcome = simulate(replace(scenario, job_bucket=job_bucket, replicas={"u": replicas, "w": replicas}))
+    assert not outcome.violations, str(outcome)
+    assert outcome.worst_delay < 0.9
+
+
 AWAY = "at 5s silence t; at 15s resume t"
 
 

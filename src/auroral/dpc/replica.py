@@ -334,12 +334,13 @@ class Replica:
                 effects += port.switch(self.monitor.of(port.stream, port.producers), now)
             self.news = False
         effects += self._cut_off(now)
+        effects += self.turns.take(now)
         for stream, union in self.unions.items():
             union.diverged = bool(self.comparisons[stream].differing)
             union.fails = any(trouble.ill(stream) for trouble in self.jobs.trouble)
+            union.waits = not self.turns.may_begin(union, now)
             union.note_state(now)
         effects += self._give_up(now)
-        effects += self.turns.take(now)
         effects += self.jobs.start_stable(partial(self.turns.may_begin, now=now), now)
         deadlines = {stream: union.deadlines(now) for stream, union in self.unions.items()}
         effects += self.jobs.start_tentative(deadlines, now)

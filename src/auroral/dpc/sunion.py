@@ -87,6 +87,8 @@ class SUnion:
     """Whether another replica made something else of it (DESIGN 3)."""
     fails: bool = False
     """Whether its jobs fail, one after the other: another replica's may not."""
+    waits: bool = False
+    """Whether it is not its turn to correct: it keeps answering meanwhile."""
     sizing: Sizing = field(init=False, default_factory=Sizing)
 
     def __post_init__(self) -> None:
@@ -316,7 +318,7 @@ class SUnion:
 
     def _policy(self, now: float) -> Policy:
         """An input whose replica corrects does not fail any more: the policy is the same all along a chain."""
-        failing = any(
+        failing = self.waits or any(
             port.failed(self.monitor, now) and port.state(self.monitor) is not State.STABILIZATION
             for port in self.used.values()
         )
@@ -430,10 +432,11 @@ class SUnion:
             return State.FAILURE if nothing_comes else State.UP_FAILURE
         if self.held_up:
             return State.UP_FAILURE
-        if self.outlet.newest >= self.outlet.frontier:
-            return State.STABILIZATION
         # However much the next job takes of it; only what waits for a promise is not its own delay.
-        return State.STABILIZATION if self._behind(self.versions.plan.limit) else State.STABLE
+        if self.outlet.newest < self.outlet.frontier and not self._behind(self.versions.plan.limit):
+            return State.STABLE
+        # D57: who waits for its turn is read for what is new, and the one that corrects meanwhile for corrections.
+        return State.UP_FAILURE if self.waits else State.STABILIZATION
 
     def _behind(self, limit: int = UNLIMITED) -> bool:
         """Whether it is as far behind its inputs, or this, as a failure that would just be noticed, jobs of the usual length apart."""
