@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -30,8 +31,10 @@ def stime(bucket: float) -> int:
     return int(BEGIN + bucket * BUCKET)
 
 
-def folder_of(path: Path, kept: int | None = None) -> RunFolder:
+def folder_of(path: Path, kept: int | None = None, revised: bool = False) -> RunFolder:
     d = auroral.diagram("d", bucket="1s")
+    if revised:
+        d.input("r", "n int", revisions="10s", key=["n"]).filter("g", "n > 0").output()
     f = d.input("s", "ts long, n int", stime="ts", unit="us").filter("f", "n > 0")
     if kept is None:
         f.output()
@@ -43,9 +46,17 @@ def folder_of(path: Path, kept: int | None = None) -> RunFolder:
 class Life:
     """One life of a client process, from its folder on."""
 
-    def __init__(self, folder: Path, port: int = 0, kept: int | None = None, certificates: Certificates | None = None):
+    def __init__(
+        self,
+        folder: Path,
+        port: int = 0,
+        kept: int | None = None,
+        certificates: Certificates | None = None,
+        revised: bool = False,
+    ):
+        """With `revised`, there is also the output g, whose rows may be revised."""
         self.refused: list[str] = []
-        self.folder = folder_of(folder, kept)
+        self.folder = folder_of(folder, kept, revised)
         self.store = ClientStore(self.folder, FIRST)
         self.histories = Histories(self.folder, self.store.logs)
         self.outputs = Outputs(self.store.logs, BUCKET, FIRST, self.histories)
@@ -67,6 +78,15 @@ class Life:
 
     def tentative(self, bucket: int, *numbers: int) -> None:
         self._tell(Deliver("f", bucket, content(bucket, *numbers), False))
+
+    def marked(self, bucket: int, rows: Sequence[tuple[int, str | None]]) -> None:
+        """Of g, stable: numbers with what they revise."""
+        stimes = pa.array([stime(bucket)] * len(rows), pa.int64())
+        columns = {
+            "n": pa.array([n for n, _ in rows], pa.int32()),
+            "revised_value": pa.array([m for _, m in rows], pa.string()),
+        }
+        self._tell(Deliver("g", bucket, content_of(pa.table({STIME: stimes, **columns})), True))
 
     def lost(self, begin: int, end: int) -> None:
         self._tell(Miss("f", begin, end))

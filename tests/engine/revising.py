@@ -103,24 +103,24 @@ def with_the_edge_of_the_history(rows: Sequence[Row], at: int) -> list[Row]:
     return [Row(row.stime, row.values, (seq,)) for seq, row in enumerate(together)]
 
 
-def corrected(rows: Sequence[Row]) -> list[Row]:
-    """The rows that stand in the end, each as if it had come so at its stime."""
+def corrected(rows: Sequence[Row], bucket: int = BUCKET, kept: int = KEPT) -> list[Row]:
+    """The rows that stand in the end, each as if it had come so at its stime. The first field names them, the last one is the mark."""
     stand: list[list[Any]] = []
     for row in rows:
         word, _, time = (row.values[-1] or "").partition(" ")
-        start = row.stime // BUCKET * BUCKET
+        start = row.stime // bucket * bucket
         try:
             at = int(time) if time else None
         except ValueError:
             continue
         if word not in ("", "delete", "replace", "insert") or time != (str(at) if at is not None else ""):
             continue
-        if at is not None and not start - KEPT <= at < start + BUCKET:
+        if at is not None and not start - kept <= at < start + bucket:
             continue
         if not word or (word == "insert" and at is not None):
             stand.append([row.stime if at is None else at, row.values[:-1]])
             continue
-        meant = [s for s in stand if s[1][0] == row.values[0] and s[0] >= start - KEPT and at in (None, s[0])]
+        meant = [s for s in stand if s[1][0] == row.values[0] and s[0] >= start - kept and at in (None, s[0])]
         if meant and word != "insert":
             newest = max(s[0] for s in meant)
             chosen = [s for s in meant if s[0] == newest][-1]
