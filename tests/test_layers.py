@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "src" / "auroral"
+STARTER = PACKAGE / "starter"
 
 CORES = {"model", "dpc", "load", "wan"}
 ALL = CORES | {"reference", "engine", "wire", "edge", "client", "node", "sim", "ui"}
@@ -46,7 +47,8 @@ IMPORTED_AS = {"pyyaml": "yaml"}
 
 
 def modules() -> list[Path]:
-    return sorted(PACKAGE.rglob("*.py"))
+    """All but the files that `auroral new` copies: those are programs of users."""
+    return sorted(path for path in PACKAGE.rglob("*.py") if STARTER not in path.parents)
 
 
 def part_of(module: Path) -> str:

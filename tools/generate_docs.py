@@ -96,6 +96,12 @@ def invariants() -> str:
     return "\n".join(["| guarantee | what must hold | judged |", "|---|---|---|", *rows]) + "\n"
 
 
+def metrics() -> str:
+    from auroral.node.fleet.metrics.families import as_markdown
+
+    return as_markdown()
+
+
 def one_feed() -> str:
     from auroral.dpc import switching
 
@@ -120,6 +126,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "faults": faults,
     "functions": functions,
     "invariants": invariants,
+    "metrics": metrics,
     "one-feed": one_feed,
     "two-feeds": two_feeds,
 }

@@ -24,6 +24,7 @@ from auroral.commands import (
     experiments,
     explain,
     export,
+    new,
     prune,
     query,
     run,
@@ -52,7 +53,7 @@ _OF_DEPLOYMENTS = (
     *(move, change, why, events, tail, catalog),
 )
 COMMANDS: tuple[Any, ...] = (
-    *(check, explain, export, boxes, run, batch, verify, prune, query),
+    *(new, check, explain, export, boxes, run, batch, verify, prune, query),
     *_OF_DEPLOYMENTS,
     *(simulate, experiments, demo),
 )

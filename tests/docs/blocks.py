@@ -3,7 +3,7 @@
 The blocks of one page run in order, in one namespace and one temporary folder:
 
 - `python` is executed;
-- `bash` and `console`: lines that begin with `$ auroral` or `$ python` are run and must end with exit code 0; `examples/` is there;
+- `bash` and `console`: lines that begin with `$ auroral` or `$ python` are run and must end with exit code 0, and `$ cd` is gone to; `examples/` is there;
 - of `console parsed` the same lines are parsed only: for what needs other machines, or a second deployment beside the page's own;
 - of `console tested=FILE` too: that file of tests runs them, with `run_commands`, and looks at what they give;
 - `xml` is read with the project's reader and must be a valid diagram, deployment or update, `yaml` a valid deployment;
@@ -13,6 +13,7 @@ A block with `file=NAME` after its language is written to that file first, for t
 would run them.
 """
 
+import os
 import re
 import shlex
 import subprocess
@@ -30,7 +31,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LANGUAGES = {"python", "bash", "console", "xml", "yaml", "text", "mermaid"}
 READ_ONLY = {"text", "mermaid"}
 # Set-up commands that a page may show and that a test cannot run.
-NOT_RUN = {"make", "git", "cd", "pip", "export", "scp", "mkdir", "tar"}
+NOT_RUN = {"make", "git", "pip", "export", "scp", "mkdir", "tar"}
+# Other programs than `auroral` that are run.
+OTHERS = {"python", "cd"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ def blocks_of(page: Path, text: str | None = None) -> list[Block]:
 
 
 def commands_of(block: Block) -> list[list[str]]:
-    """The commands of a bash or console block: of `auroral` without the program's name, of `python` with it."""
+    """The commands of a bash or console block: of `auroral` without the program's name, others with it."""
     commands = []
     for line in block.text.replace("\\\n", " ").splitlines():
         prompt = line.startswith("$ ")
@@ -87,7 +90,7 @@ def commands_of(block: Block) -> list[list[str]]:
                 continue
             if words[0] == "auroral" and prompt:
                 commands.append(words[1:])
-            elif words[0] == "python" and prompt and "parsed" not in block.info.split():
+            elif words[0] in OTHERS and prompt and "parsed" not in block.info.split():
                 commands.append(words)
             elif words[0] not in NOT_RUN:
                 raise AssertionError(f"{block.place}: {line!r} would go untested; write `$ auroral ...`")
@@ -98,6 +101,9 @@ def run_commands(block: Block) -> None:
     for arguments in commands_of(block):
         if arguments[0] == "python":
             subprocess.run([sys.executable, *arguments[1:]], check=True, timeout=60)
+            continue
+        if arguments[0] == "cd":
+            os.chdir(arguments[1])
             continue
         assert main(arguments) == 0, f"{block.place}: {shlex.join(['auroral', *arguments])}"
 
@@ -115,7 +121,7 @@ def run_block(block: Block, namespace: dict[str, object]) -> None:
                 run_commands(block)
                 return
             for arguments in commands_of(block):
-                if arguments[0] != "python":
+                if arguments[0] not in OTHERS:
                     make_parser().parse_args(arguments)
         case "xml":
             from auroral.model.checking import check

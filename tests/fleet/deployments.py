@@ -18,7 +18,7 @@ from auroral.model.deployment import endpoint
 from auroral.node.fleet.control import alive
 from auroral.node.fleet.deployed import Deployed
 from auroral.node.fleet.preparing import prepare
-from auroral.node.fleet.processes import Fleet
+from auroral.node.fleet.processes import Fleet, can_be_bound, free_ports
 from auroral.node.storeddiagram import load_diagram
 from auroral.node.verify import verify_folder
 
@@ -37,11 +37,18 @@ def watch(kept: bool = False) -> DiagramBuilder:
     return d
 
 
+def a_row(name: str, number: int) -> dict[str, Any]:
+    """The same ones in every life."""
+    n = random.Random(f"{name} {number}").randrange(10)
+    return {"host": f"h{n % 3}", "n": n}
+
+
 class Feeds:
     """Lines to both sources, a few at a time, for as long as it is open. Goes on where it was when a source comes back."""
 
-    def __init__(self, fleet: Fleet):
-        self.fleet, self.stop = fleet, threading.Event()
+    def __init__(self, fleet: Fleet, row: Callable[[str, int], dict[str, Any]] = a_row):
+        """`row` of an input, by its number."""
+        self.fleet, self.row, self.stop = fleet, row, threading.Event()
         self.sent = {"east": 0, "west": 0}
         self._threads = [threading.Thread(target=self._feed, args=(name,), daemon=True) for name in self.sent]
         for thread in self._threads:
@@ -68,10 +75,8 @@ class Feeds:
     def _lines(self, name: str, connection: socket.socket, answers: Any) -> None:
         self.sent[name] = json.loads(answers.readline())["rows"]
         while not self.stop.wait(0.05):
-            # The same rows after a break as before it.
-            rows = [random.Random(f"{name} {self.sent[name] + i}").randrange(10) for i in range(5)]
-            text = b"".join(json.dumps({"host": f"h{n % 3}", "n": n}).encode() + b"\n" for n in rows)
-            connection.sendall(text)
+            rows = [self.row(name, self.sent[name] + i) for i in range(5)]
+            connection.sendall(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
             # Answered once they are durable, in one batch or several.
             while self.sent[name] < json.loads(answers.readline())["rows"] - 5:
                 pass
@@ -104,6 +109,11 @@ def all_is_stable(fleet: Fleet) -> None:
     """All that is closed by now."""
     last = closed(fleet)
     until(lambda: frontier(fleet) >= last)
+
+
+def free_in_a_row(count: int) -> int:
+    """The first of so many ports."""
+    return next(base for base in free_ports(100) if all(can_be_bound("127.0.0.1", base + n) for n in range(count)))
 
 
 @contextmanager

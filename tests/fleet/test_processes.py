@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 import auroral
 from auroral.cli import main
@@ -17,7 +19,7 @@ from auroral.node.fleet.deployed import DeploymentError
 from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet
 from auroral.node.verify import verify_folder
-from fleet.deployments import Feeds, all_is_stable, client, frontier, until, watch
+from fleet.deployments import Feeds, all_is_stable, client, fleet_in, free_in_a_row, frontier, until, watch
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -52,6 +54,7 @@ def test_an_input_away_and_processes_killed(running: Fleet, spark: Any, capsys: 
             running.up(lambda _: None)
             before = until(lambda: frontier(running))
             until(lambda before=before: frontier(running) > before + 4)
+        prometheus_can_ask(running)
         assert main(["tail", "sums", "--once", "--folder", str(folder)]) == 0
         assert "stable" in capsys.readouterr().out
     sent = running.status()["east"]
@@ -65,6 +68,47 @@ def test_an_input_away_and_processes_killed(running: Fleet, spark: Any, capsys: 
     assert main(["events", "--folder", str(folder)]) == 0
     told = capsys.readouterr().out
     assert "state UP_FAILURE" in told and "state STABLE" in told and "paused" in told
+
+
+def prometheus_can_ask(fleet: Fleet) -> None:
+    """Of all processes, as soon as that is wanted; after kills and failures it tells of them."""
+    where = f"127.0.0.1:{free_in_a_row(len(fleet.deployed.processes))}"
+    assert main(["up", "--folder", str(fleet.deployed.folder), "--metrics", where]) == 0
+
+    def listening() -> dict[str, str] | None:
+        said = {name: (one or {}).get("metrics") for name, one in fleet_in(fleet.deployed.folder).status().items()}
+        return {name: str(where) for name, where in said.items()} if all(said.values()) else None
+
+    # They were told to; each says where it listens as soon as it does.
+    addresses = until(listening)
+
+    def told(name: str) -> dict[str, dict[tuple[str, ...], float]]:
+        try:
+            with urlopen(addresses[name], timeout=10) as answer:
+                families = list(text_string_to_metric_families(answer.read().decode()))
+        except OSError:
+            return {}
+        samples = [sample for family in families for sample in family.samples]
+        assert all(sample.labels["process"] == name for sample in samples)
+        return {
+            one.name: {tuple(s.labels.values())[1:]: s.value for s in samples if s.name == one.name} for one in samples
+        }
+
+    found = {name: until(lambda name=name: told(name)) for name in fleet.deployed.processes}
+    assert set(found["spark"]["auroral_memory_bytes"]) == {("python",), ("jvm",)}
+    assert found["spark"]["auroral_jvm_threads"][()] > 5
+    assert found["east"]["auroral_source_state"]["east", "open"] == 1
+    assert found["east"]["auroral_source_rows_total"]["east",] > 100
+    assert found["catalog"]["auroral_reconfiguring"] == {("move",): 0, ("change",): 0}
+    node = until(lambda: (said := told("na")).get("auroral_job_seconds_count") and said)
+    assert sum(node["auroral_output_state"].values()) == 1
+    assert node["auroral_output_state_seconds_total"]["n", "sums", "STABLE"] > 0
+    client = until(lambda: (said := told("client")).get("auroral_latency_seconds_count") and said)
+    assert client["auroral_bound_seconds"] == {("sums",): 8.0}
+    assert client["auroral_delivered_buckets_total"]["sums", "stable"] > 3
+    assert client["auroral_behind_seconds"]["sums",] < 60
+    assert main(["up", "--folder", str(fleet.deployed.folder), "--metrics", "off"]) == 0
+    until(lambda: told("nb") == {})
 
 
 def test_cut_off_and_healed(running: Fleet, spark: Any) -> None:

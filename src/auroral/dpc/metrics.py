@@ -13,12 +13,14 @@ still to be corrected.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from statistics import median
 from typing import NamedTuple
 
 from auroral.dpc.events import Deliver, Effect, Event, Miss, Received
+from auroral.dpc.histogram import Histogram
 
 WINDOW = 1_000
 """Of each stream, new buckets and times of correcting that are remembered."""
@@ -83,6 +85,8 @@ class StreamMetrics:
 
     bucket: float
     """Seconds in a bucket."""
+    bound: float = inf
+    """X, in seconds."""
     newest: int | None = None
     new: deque[New] = field(default_factory=lambda: deque(maxlen=WINDOW))
     proc_new: float = 0.0
@@ -97,6 +101,12 @@ class StreamMetrics:
     new_at: float = 0.0
     failover_gap: float = 0.0
     missed: int = 0
+    latencies: Histogram = field(default_factory=Histogram)
+    """Of all that were new."""
+    over_bound: int = 0
+    """New buckets that came later than usual by X or more."""
+    corrections: Histogram = field(default_factory=Histogram)
+    """How long each time of correcting was."""
 
     def deliver(self, effect: Deliver, sender: str, now: float) -> None:
         if self.newest is None or effect.bucket > self.newest:
@@ -117,6 +127,10 @@ class StreamMetrics:
         oldest = effect.bucket if self.newest is None else self.newest + 1
         latency = now - (oldest + 1) * self.bucket
         self.newest = effect.bucket
+        self.latencies.add(latency)
+        # Seldom: what is usual takes longer to say than all else here.
+        if latency >= self.bound and latency - self.usual >= self.bound:
+            self.over_bound += 1
         self.new.append(New(now, latency, effect.stable))
         self.proc_new = max(self.proc_new, latency)
         if self.producer not in ("", sender):
@@ -130,14 +144,19 @@ class StreamMetrics:
             self.correcting_since = now
         if not self.uncorrected:
             self.correcting.append(now - self.correcting_since)
+            self.corrections.add(now - self.correcting_since)
             self.correcting_since, self.corrected_at = None, now
 
     @property
+    def usual(self) -> float:
+        found = [one.latency for one in self.new if one.stable]
+        return median(found) if found else 0.0
+
+    @property
     def measured(self) -> Measured:
-        usual = [one.latency for one in self.new if one.stable]
         return Measured(
             self.proc_new,
-            median(usual) if usual else 0.0,
+            self.usual,
             self.tentative_buckets,
             self.tentative_rows,
             sum(self.uncorrected.values()),
@@ -153,13 +172,18 @@ class Metrics:
     """An observer of one client: shown every event with the effects that it led to."""
 
     bucket: float
+    bounds: Mapping[str, float] = field(default_factory=dict)
+    """X of each stream that has one."""
     streams: dict[str, StreamMetrics] = field(default_factory=dict)
 
     def saw(self, now: float, event: Event, effects: Iterable[Effect]) -> None:
         sender = event.sender if isinstance(event, Received) else ""
         for effect in effects:
             if isinstance(effect, Deliver | Miss):
-                stream = self.streams.setdefault(effect.stream, StreamMetrics(self.bucket))
+                stream = self.streams.get(effect.stream)
+                if stream is None:
+                    bound = self.bounds.get(effect.stream, inf)
+                    stream = self.streams[effect.stream] = StreamMetrics(self.bucket, bound)
                 if isinstance(effect, Deliver):
                     stream.deliver(effect, sender, now)
                 else:

@@ -37,5 +37,25 @@ class Transitions:
                 yield Transition(stream, before, _kind(event), state)
 
 
+@dataclass(slots=True)
+class StateTimes:
+    """For how long each output was in which state, so far."""
+
+    since: dict[tuple[str, str], tuple[str, float]] = field(default_factory=dict)
+    """By replica and stream, the state that it is in."""
+    before: dict[tuple[str, str], dict[str, float]] = field(default_factory=dict)
+
+    def turned(self, name: str, stream: str, state: str, now: float) -> None:
+        self.before[name, stream] = self.of(name, stream, now)
+        self.since[name, stream] = (state, now)
+
+    def of(self, name: str, stream: str, now: float) -> dict[str, float]:
+        found = dict(self.before.get((name, stream), {}))
+        if (present := self.since.get((name, stream))) is not None:
+            state, began = present
+            found[state] = found.get(state, 0.0) + now - began
+        return found
+
+
 def _kind(event: Event) -> str:
     return type(event.message if isinstance(event, Received) else event).__name__

@@ -10,6 +10,7 @@ from typing import Any
 from auroral.commands.fleet.common import add_folder, fleet_of
 from auroral.commands.options import add_json
 from auroral.commands.terminal import FINE, columns, say, say_json
+from auroral.node.fleet.metrics.collecting import source_state
 from auroral.node.fleet.processes import Fleet
 
 NAME = "status"
@@ -68,7 +69,7 @@ def _lines(found: dict[str, Any], now: int, bucket: float) -> list[tuple[str, st
 
     match found.get("kind"):
         case "source" if "closed" in found:
-            return [("", _state(found), str(found["closed"]), behind(found["closed"]), "")]
+            return [("", source_state(found), str(found["closed"]), behind(found["closed"]), "")]
         case "node":
             return [
                 (stream, one["state"], str(one["frontier"]), behind(one["frontier"]), str(one["tentative"] or ""))
@@ -90,11 +91,6 @@ def _lines(found: dict[str, Any], now: int, bucket: float) -> list[tuple[str, st
             return [("", does, "", "", "")]
         case _:
             return []
-
-
-def _state(source: dict[str, Any]) -> str:
-    said = {name: source[key] for name, key in (("failed", "failed"), ("silent", "silent"), ("full", "paused"))}
-    return next((name for name, so in said.items() if so), "ended" if source["ended"] else "open")
 
 
 def _left_out(status: dict[str, dict[str, Any] | None]) -> str:

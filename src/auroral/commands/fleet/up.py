@@ -21,6 +21,7 @@ from auroral.loading import YAML, file_bytes
 from auroral.model.checking import check
 from auroral.model.deployment import SHARED, SPARKS, Endpoint, endpoint, spark
 from auroral.node.fleet.deployed import Deployed
+from auroral.node.fleet.metrics.places import TARGETS, parse_metrics, places, with_metrics
 from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet
 from auroral.node.fleet.versions import keep_text
@@ -34,7 +35,8 @@ EXAMPLE = """\
   auroral up --diagram netmon.py --input packets=http:127.0.0.1:8080
   tcpdump ... | auroral up --diagram netmon.py --input packets=-
   auroral up --folder runs/live
-  auroral up --folder runs/live --ui"""
+  auroral up --folder runs/live --ui
+  auroral up --folder runs/live --metrics 9464"""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -115,6 +117,13 @@ def configure(parser: ArgumentParser) -> None:
         action="store_true",
         help="then serve a page that shows it (see auroral ui), until Ctrl-C; the deployment goes on",
     )
+    parser.add_argument(
+        "--metrics",
+        type=_metrics,
+        metavar="[HOST:]PORT",
+        help="where Prometheus asks the processes for their metrics, one at this port and the others at those behind it, of this machine alone "
+        "where no HOST is given; off for nowhere. Also of a deployment that runs",
+    )
     add_folder(parser)
     add_master(parser)
     add_json(parser)
@@ -127,6 +136,8 @@ def run(args: Namespace) -> int:
     if args.ui:
         must_be_installed()
     fleet = _known(args) if args.diagram is None else Fleet(_new(args))
+    if args.metrics is not None:
+        fleet = Fleet(with_metrics(fleet.deployed, args.metrics))
 
     def progress(text: str) -> None:
         if not args.json:
@@ -141,6 +152,7 @@ def run(args: Namespace) -> int:
         elsewhere = {name: fleet.deployed.where(name) for name in fleet.deployed.elsewhere}
         found = {"folder": str(fleet.deployed.folder), "processes": list(status), "lines": lines}
         found |= {"serves": fleet.deployed.agreed.serve} | ({"elsewhere": elsewhere} if elsewhere else {})
+        found |= {"metrics": {name: f"http://{at}/metrics" for name, at in places(fleet.deployed).items()}}
     else:
         _told(fleet, args.folder, sources)
     with page(fleet) if args.ui else nullcontext() as address:
@@ -163,6 +175,10 @@ def _told(fleet: Fleet, folder: str, sources: Mapping[str, Mapping[str, Any]]) -
     if CLIENT in here:
         where = fleet.deployed.agreed.serve
         say(f"  outputs can be read at {where}, or from Python: auroral.client.connect({folder!r})")
+    if told := list(places(fleet.deployed).values()):
+        say(
+            f"  metrics are at http://{told[0]}/metrics and the ports behind it; for Prometheus: {fleet.deployed.folder / TARGETS}"
+        )
     for name in fleet.deployed.elsewhere:
         packed = f": auroral pack {name} --folder {folder} --out {name}.tgz" if CLIENT in here else ""
         say(f"  {name} runs at {fleet.deployed.where(name)}{packed}")
@@ -240,6 +256,13 @@ def _host(text: str) -> str:
     if not text.strip() or found.port != Endpoint().port or found.unspecified:
         raise ArgumentTypeError(f"{text!r}; allowed: an address or a name that others can call, without a port")
     return found.host
+
+
+def _metrics(text: str) -> str:
+    try:
+        return parse_metrics(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
 
 
 def _spark(text: str) -> str:

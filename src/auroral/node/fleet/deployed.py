@@ -14,6 +14,7 @@
 | `ledger/CORE.db` | how many rows the boxes of a replica left out of each stable bucket (SQLite) |
 | `processes/NAME.json` | of each process that lives: its number, and how it is asked; for its owner alone |
 | `logs/NAME.log`, `events/NAME.jsonl` | what each process said, and what happened to it |
+| `metrics.json` | where each process tells its metrics, if they were asked for, for Prometheus |
 
 The rest is as in every run folder (see `runfolder`): source logs, and the outputs that the client was given stable.
 """
@@ -89,6 +90,8 @@ class Agreed:
     host: str | None = None
     """Where the machine with the sources and the client is reached by the others, if there are any."""
     choices: Choices = AS_USUAL
+    metrics: str = ""
+    """Where the first process tells its metrics; the others do at the ports behind it. Nowhere, if empty."""
     format: int = FORMAT
 
 
@@ -148,6 +151,10 @@ class Deployed:
         endpoints = {**agreed.endpoints, node: endpoint}
         sparks = {**agreed.sparks, node: agreed.sparks.get(like, SHARED)}
         return self._agree(replace(agreed, endpoints=endpoints, sparks=sparks, added=(*agreed.added, node)))
+
+    def agree_on_metrics(self, where: str) -> Deployed:
+        """Durable when this returns."""
+        return self._agree(replace(self.agreed, metrics=where))
 
     def _agree(self, agreed: Agreed) -> Deployed:
         replace_file(self.folder / "deployment.json", json.dumps(asdict(agreed), indent=1).encode())

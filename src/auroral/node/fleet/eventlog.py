@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,13 @@ class EventLog:
 
     def __init__(self, file: Path, process: str, clock: Clock):
         self.process, self.clock = process, clock
+        self.counts: Counter[str] = Counter()
+        """Of what was noted, by its kind."""
         # A file name need not be UTF-8: what of it is not is written as JSON writes it.
         self._opened = file.open("a", buffering=1, encoding="utf-8", errors="backslashreplace")
 
     def note(self, event: str, **more: Any) -> None:
+        self.counts[event] += 1
         said = {"at": round(self.clock.now(), 6), "process": self.process, "event": event, **more}
         try:
             self._opened.write(json.dumps(said, ensure_ascii=False) + "\n")

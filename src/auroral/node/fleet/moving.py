@@ -7,6 +7,7 @@ from typing import Any
 from auroral.dpc.assembly import CATALOG, node_of
 from auroral.model.deployment import LOCAL_HOST
 from auroral.node.fleet.deployed import Deployed, DeploymentError
+from auroral.node.fleet.metrics.places import write_targets
 from auroral.node.fleet.processes import Fleet, Progress, free_ports
 
 
@@ -49,6 +50,7 @@ def move(fleet: Fleet, query: str, comes: str, leaves: str | None, progress: Pro
     if comes not in fleet.deployed.nodes:
         _can_be_new(fleet, comes)
         fleet = Fleet(fleet.deployed.add(comes, f"{LOCAL_HOST}:{free_ports(1)[0]}", left))
+        write_targets(fleet.deployed)
     if not fleet.lives(comes):
         progress(f"starting {comes}")
         fleet.start([comes])

@@ -7,11 +7,12 @@ folder when it is started again.
 from __future__ import annotations
 
 import asyncio
+import importlib.metadata
 import logging
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -20,13 +21,18 @@ from auroral.dpc.assembly import CATALOG, CLIENT
 from auroral.dpc.events import Disconnected, Effect, Received, Report
 from auroral.dpc.layout import Layout
 from auroral.dpc.values import Decided, Prepare, Rewire
-from auroral.engine.footprint import resident
+from auroral.engine.footprint import Footprint, resident
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.clock import Clock
 from auroral.node.fleet.control import Control
 from auroral.node.fleet.deployed import TLS, Deployed
 from auroral.node.fleet.eventlog import EventLog
 from auroral.node.fleet.host import Host
+from auroral.node.fleet.metrics.collecting import of_process, of_status
+from auroral.node.fleet.metrics.counting import Counting
+from auroral.node.fleet.metrics.exposition import Sample, text
+from auroral.node.fleet.metrics.places import metrics_at
+from auroral.node.fleet.metrics.serving import MetricServer
 from auroral.node.fleet.refusals import Refusals, watch_handshakes
 from auroral.node.storeddiagram import load_diagram
 from auroral.wire.addresses import AddressBook
@@ -86,6 +92,11 @@ class Process:
         """What others find in its file."""
         self.jvm: int | None = None
         """The number of the JVM that it started, if it did."""
+        self.footprint: Callable[[], Footprint] = lambda: Footprint(resident("self"))
+        """Blocking."""
+        self.counting: Counting | None = None
+        """Since metrics were asked for."""
+        self.began = self.clock.now()
         self.begun, self.lives = asyncio.Event(), asyncio.Event()
         self.ended = asyncio.Event()
 
@@ -136,6 +147,36 @@ class Process:
     def status(self) -> dict[str, Any]:
         return {}
 
+    # What it tells Prometheus
+
+    def measured(self) -> Iterator[Sample]:
+        """Besides what `status` says."""
+        yield from ()
+
+    async def _metrics(self) -> str:
+        footprint = await asyncio.to_thread(self.footprint)
+        said, now = self.status(), self.clock.now()
+        found = [
+            *of_process(said.get("kind", "spark"), importlib.metadata.version("auroral"), self.began, footprint),
+            *self.measured(),
+        ]
+        found += of_status(self.name, said, self.deployed, now)
+        found += [Sample("auroral_events_total", n, {"event": kind}) for kind, n in self.events.counts.items()]
+        if self.counting is not None:
+            found += self.counting.samples()
+        return text(self.name, found)
+
+    def _count(self) -> None:
+        if self.counting is None:
+            self.counting = Counting(self.clock)
+            self.host.observed.append(self.counting.saw)
+
+    def metric_server(self) -> MetricServer:
+        def failed(detail: str) -> None:
+            self.events.note("metrics not served", detail=detail)
+
+        return MetricServer(lambda: metrics_at(self.deployed, self.name), self._metrics, self._count, failed)
+
     def _deliver(self, core: str, event: Received | Disconnected) -> None:
         if isinstance(event, Received) and isinstance(event.message, OF_CATALOG) and event.sender != CATALOG:
             self.events.note("refused", core=core, detail=f"{event.sender} speaks for the catalog")
@@ -166,6 +207,7 @@ class Process:
         return {
             "name": self.name,
             "begun": self.begun.is_set(),
+            "metrics": None if (at := metrics_at(self.deployed, self.name)) is None else f"http://{at}/metrics",
             "rss": sum(map(int, filter(None, rss))),
             **self.status(),
         }
@@ -208,6 +250,7 @@ async def lived(process: Process, reached: Callable[[], None] = lambda: None) ->
         await process.control.start(**process.known)
         process.opened.push_async_callback(process.control.stop)
         process.events.note("started")
+        process.in_the_background(process.metric_server().run())
         reached()
         if deployed.agreed.tls:
             process.in_the_background(watch_handshakes(folder / "logs" / f"{name}.log", process.refusals.note))

@@ -259,7 +259,7 @@ def _reap(pid: int) -> None:
 def free_ports(count: int, host: str = LOCAL_HOST) -> list[int]:
     """That nobody listens on just now, at this address nor at the one of this machine alone, and that no connection gets by itself: those have
     ports of a range of their own."""
-    if not _can_be_bound(host, 0):
+    if not can_be_bound(host, 0):
         raise DeploymentError(
             f"{host} is no address of this machine\n    allowed: an address, or a name, at which others reach this machine\n"
             "    next: mend --host; `ip addr` lists the addresses"
@@ -268,12 +268,12 @@ def free_ports(count: int, host: str = LOCAL_HOST) -> list[int]:
     candidates = iter(random.sample(range(_LOWEST, _lowest_of_connections()), 1_000))
     while len(found) < count:
         port = next(candidates)
-        if all(_can_be_bound(one, port) for one in {LOCAL_HOST, host}):
+        if all(can_be_bound(one, port) for one in {LOCAL_HOST, host}):
             found.append(port)
     return found
 
 
-def _can_be_bound(host: str, port: int) -> bool:
+def can_be_bound(host: str, port: int) -> bool:
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as tried:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from auroral.edge.durable import StorageError
 from auroral.engine.arrowrows import as_numbers
 from auroral.model.deployment import endpoint
 from auroral.node.fleet.clientproxy import ClientStore
+from auroral.node.fleet.metrics.exposition import Sample
 from auroral.node.fleet.outputs import Outputs
 from auroral.node.fleet.process import Process
 from auroral.node.fleet.serving import OutputServer, token_of
@@ -36,6 +37,8 @@ from auroral.wire.posting import post
 _log = logging.getLogger(__name__)
 MERGE_EVERY = 5.0
 """Seconds."""
+KINDS = ("stable", "tentative", "corrected", "confirmed")
+"""Ways in which a bucket is delivered."""
 _SHOWN = 500
 """Deliveries that a client remembers for whoever looks."""
 
@@ -45,12 +48,13 @@ class ClientProcess(Process):
         self.doing |= {"tail": self._tail, "why": self._why}
         self.run_folder = await asyncio.to_thread(RunFolder.resume, self.deployed.folder)
         self.opened.callback(self.run_folder.close)
-        self.metrics = Metrics(self.deployed.settings.bucket)
+        self.metrics = Metrics(self.deployed.settings.bucket, self.deployed.agreed.bounds)
         self.host.observed.append(self._observed)
         self._delivered: deque[dict[str, Any]] = deque(maxlen=_SHOWN)
         self._number = 0
         self._newest: dict[str, int] = {}
-        self.counts = {"stable": 0, "tentative": 0, "corrected": 0, "confirmed": 0}
+        self._delivered_as: dict[str, Counter[str]] = {}
+        """Buckets of each stream."""
         self._shown_tentative: dict[tuple[str, int], int] = {}
         self.outputs: Outputs | None = None
         self.histories: Histories | None = None
@@ -145,6 +149,8 @@ class ClientProcess(Process):
                 "tentative_rows": one.n_tentative,
                 "tentative_now": len(metrics.uncorrected),
                 "missed": one.missed,
+                "delivered": {kind: self._delivered_as[stream][kind] for kind in KINDS},
+                "over_bound": metrics.over_bound,
             }
         for stream, count in ({} if self.outputs is None else self.outputs.let_go).items():
             found["streams"].setdefault(stream, {})["tentative_let_go"] = count
@@ -156,11 +162,24 @@ class ClientProcess(Process):
                 found["streams"].setdefault(stream, {}).update(reads, frontier=frontier)
         return found
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """Buckets of all streams."""
+        return {kind: sum(one[kind] for one in self._delivered_as.values()) for kind in KINDS}
+
+    def measured(self) -> Iterator[Sample]:
+        for stream, metrics in self.metrics.streams.items():
+            yield Sample("auroral_correcting_seconds", metrics.corrections, {"stream": stream})
+            if self.deployed.agreed.origin is None:
+                yield Sample("auroral_latency_seconds", metrics.latencies, {"stream": stream})
+
     def _observed(self, name: str, event: Event, effects: Sequence[Effect]) -> None:
         origin = self.deployed.first * self.deployed.settings.bucket
         now = self.clock.now() - origin
         for effect in effects:
             self.metrics.saw(now, event, (effect,))
+            if isinstance(effect, Deliver | Miss):
+                self._delivered_as.setdefault(effect.stream, Counter())
             if isinstance(effect, Deliver):
                 self._deliver_one(effect)
             elif isinstance(effect, Miss):
@@ -175,7 +194,7 @@ class ClientProcess(Process):
             kind = "confirmed" if before == effect.content.hash else "corrected"
         elif not effect.stable:
             self._shown_tentative[key] = effect.content.hash
-        self.counts[kind] += 1
+        self._delivered_as[effect.stream][kind] += 1
         more: dict[str, Any] = {"count": effect.content.count, "rows": _in_words(effect.content.rows)}
         metrics = self.metrics.streams[effect.stream]
         if metrics.newest == effect.bucket and effect.bucket > self._newest.get(effect.stream, -1):

@@ -19,7 +19,7 @@ from auroral.dpc.events import Effect, Evaluated, Event, Learned
 from auroral.dpc.layout import Layout
 from auroral.dpc.port import cut_off_of, lanes_of
 from auroral.dpc.replica import Replica
-from auroral.dpc.transitions import RECOVERING, Transitions
+from auroral.dpc.transitions import RECOVERING, StateTimes, Transitions
 from auroral.dpc.versions import Plan
 from auroral.dpc.why import waits_for, why
 from auroral.engine.shared import Gateway, attached
@@ -62,7 +62,7 @@ class NodeProcess(Process):
         self.not_started: dict[str, str] = {}
         """Replicas that are to run here and could not be started, and why."""
         self._following = asyncio.Lock()
-        self._transitions = Transitions()
+        self._transitions, self._state_times = Transitions(), StateTimes()
         self._computed: Counter[tuple[str, str]] = Counter()
         """Rows that jobs gave in this life, stable or not, by replica and stream."""
         self.host.observed.append(self._observed)
@@ -210,6 +210,7 @@ class NodeProcess(Process):
                     "reads": lanes_of(inputs),
                     "misses": cut_off_of(inputs, core.monitor, now),
                     "computed": self._computed[name, stream],
+                    "seconds_in": self._state_times.of(name, stream, now),
                 }
             for (box, reason), count in self.evaluations[name].left_out.items():
                 found["left_out"][f"{box}: {reason}"] = count
@@ -225,6 +226,7 @@ class NodeProcess(Process):
             for stream, contents in event.contents.items():
                 self._computed[name, stream] += sum(content.count for content in contents)
         for one in self._transitions.of(name, core, event):
+            self._state_times.turned(name, one.stream, one.after, self.clock.now())
             told = {"state": one.after, "was": one.before, "by": one.by}
             self.events.note("state", core=name, stream=one.stream, frontier=core.outlets[one.stream].frontier, **told)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import asdict
 
+from auroral.engine.footprint import footprint_of
 from auroral.engine.session import start_session
 from auroral.engine.shared import gateway_of, jvm_lives, jvm_of, stop_own
 from auroral.model.errors import AuroralError
@@ -26,7 +27,7 @@ async def own_session(process: Process, master: str, cores: int | None = None) -
     """For as long as the process lives. Without its JVM it is of no use: it ends, and is started again with a new one."""
     session = await asyncio.to_thread(start_session, master, cores=cores)
     process.opened.push_async_callback(asyncio.to_thread, stop_own, session)
-    process.jvm = jvm_of(session)
+    process.jvm, process.footprint = jvm_of(session), await asyncio.to_thread(footprint_of, session)
     process.in_the_background(_watch(session))
     return session
 
