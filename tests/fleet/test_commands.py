@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import auroral
+from auroral.commands.fleet import change
 from auroral.commands.fleet.watch import _shown, in_times
 from auroral.node.fleet.clock import Clock
 from auroral.node.fleet.deployed import Deployed, DeploymentError
@@ -43,6 +44,18 @@ def test_a_query_may_be_called_as_in_the_diagram_or_by_its_replica_set(deployed:
     ]
     with pytest.raises(DeploymentError, match=r"no query 'east'\n    allowed: front, back, clean, count, sort"):
         called(deployed, "east")
+
+
+def test_a_change_that_is_decided_while_it_is_waited_for_was_not_given_up(
+    deployed: Deployed, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At each look the catalog may have gone on."""
+    waits = {"changing": "front", "wanted": [], "starts": {"front": [0]}}
+    holds = {"changing": None, "wanted": [], "starts": {"front": [0, 7]}}
+    looks = iter([waits, holds, holds])
+    monkeypatch.setattr(Fleet, "ask", lambda *_: next(looks))
+    assert change._told(Fleet(deployed.begin(3)), "front", 1, no_wait=False) == 0
+    assert "front: version 1 holds from" in capsys.readouterr().out
 
 
 def test_stories_have_times() -> None:

@@ -22,7 +22,7 @@ from auroral.model.xml import read_diagram
 from auroral.model.xml.update import Move, is_update, read_update
 from auroral.node.fleet.changing import change, decided, under_way
 from auroral.node.fleet.deployed import DeploymentError
-from auroral.node.fleet.moving import called
+from auroral.node.fleet.moving import called, catalog_of
 from auroral.node.fleet.processes import Fleet
 from auroral.node.fleet.versions import Text, texts
 
@@ -125,11 +125,12 @@ def _updated(fleet: Fleet, text: bytes, file: str) -> Diagram:
 
 
 def _told(fleet: Fleet, query: str, version: int, no_wait: bool) -> int:
-    while (bucket := decided(fleet, query, version)) is None:
+    # One look answers both questions: between two, what was under way may be decided, and would seem to be given up.
+    while (bucket := decided(found := catalog_of(fleet), query, version)) is None:
         if no_wait:
             say(f"{query}: the change is under way")
             return FINE
-        if not under_way(fleet, query):
+        if not under_way(found, query):
             say(f"{query}: the change was given up")
             return WRONG_INPUT
         time.sleep(_EVERY)

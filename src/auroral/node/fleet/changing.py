@@ -76,15 +76,14 @@ def _all_learn(fleet: Fleet, versions: Mapping[str, int]) -> None:
                 fleet.ask(node, "learn", query=query, version=version)
 
 
-def decided(fleet: Fleet, query: str, version: int) -> int | None:
-    """The bucket that the version holds from; None as long as that is not decided."""
-    starts: list[int] = catalog_of(fleet)["starts"].get(query, [0])
+def decided(catalog: Mapping[str, Any], query: str, version: int) -> int | None:
+    """The bucket that the version holds from; None as long as that is not decided. `catalog` is what it has written down."""
+    starts: list[int] = catalog["starts"].get(query, [0])
     return starts[version] if version < len(starts) else None
 
 
-def under_way(fleet: Fleet, query: str) -> bool:
-    found: dict[str, Any] = catalog_of(fleet)
-    return found["changing"] == query or any(one["query"] == query and not one["comes"] for one in found["wanted"])
+def under_way(catalog: Mapping[str, Any], query: str) -> bool:
+    return catalog["changing"] == query or any(one["query"] == query and not one["comes"] for one in catalog["wanted"])
 
 
 def _the_same_outside(deployed: Deployed, wanted: Checked, new: Fragments) -> None:
