@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "auroral"
 STARTER = PACKAGE / "starter"
 
 CORES = {"model", "dpc", "load", "wan"}
-ALL = CORES | {"reference", "engine", "wire", "edge", "client", "node", "sim", "ui"}
+ALL = CORES | {"reference", "engine", "wire", "edge", "client", "node", "sim", "ui", "reporting"}
 MAY_IMPORT = {
     "model": set(),
     "reference": {"model"},
@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "client": {"model", "dpc", "wire", "edge"},
     "node": CORES | {"engine", "wire", "edge"},
     "sim": CORES | {"reference"},
+    "reporting": CORES | {"engine", "wire", "edge", "node", "ui"},
     "ui": ALL | {"cli", "commands", "app", "demo"},
 }
 # The public API, and the programs on top of it, are no layer: they put the parts together.

@@ -27,11 +27,12 @@ from auroral.commands import (
     new,
     prune,
     query,
+    report,
     run,
     simulate,
     verify,
 )
-from auroral.commands.fleet import catalog, change, down, move, pack, status, ui, up
+from auroral.commands.fleet import catalog, change, down, move, pack, status, top, ui, up
 from auroral.commands.fleet.disturb import cut, heal, kill, pause, resume
 from auroral.commands.fleet.watch import events, tail, why
 from auroral.commands.interrupts import ended_by_sigterm
@@ -49,11 +50,11 @@ from auroral.commands.terminal import (
 from auroral.model.errors import AuroralError, DiagramError
 
 _OF_DEPLOYMENTS = (
-    *(up, down, status, ui, pack, kill, cut, heal, pause, resume),
+    *(up, down, status, top, ui, pack, kill, cut, heal, pause, resume),
     *(move, change, why, events, tail, catalog),
 )
 COMMANDS: tuple[Any, ...] = (
-    *(new, check, explain, export, boxes, run, batch, verify, prune, query),
+    *(new, check, explain, export, boxes, run, batch, verify, report, prune, query),
     *_OF_DEPLOYMENTS,
     *(simulate, experiments, demo),
 )

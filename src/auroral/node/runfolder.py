@@ -12,6 +12,7 @@
 | `state/` | snapshots of fold state |
 | `ledger.json` | how far the run has come, and the counts of its boxes |
 | `verified.json`, `verified/` | what `verify` found equal, with the totals and the fold state to go on from |
+| `course.jsonl` | how the run went over time, for `auroral report` (see `course`) |
 | `cache/` | what the engine put out of memory; may be deleted while nothing runs |
 | `lock` | held by the process that runs |
 | `verify.lock` | held by processes that verify, and by the one that prunes |

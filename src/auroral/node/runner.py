@@ -19,6 +19,7 @@ from auroral.engine.failures import may_pass
 from auroral.model.errors import AuroralError
 from auroral.node.account import Account
 from auroral.node.committing import Outputs
+from auroral.node.course import WHOLE, CourseWriter
 from auroral.node.evaluator import Evaluated, Evaluator
 from auroral.node.feeds import Clock, wall_clock
 from auroral.node.jobwatch import Cancelled
@@ -82,6 +83,8 @@ class Runner:
                 self.sources[given.stream] = source
             self.outputs = Outputs(folder, outputs or {})
             opened.callback(self.outputs.close)
+            self._course = CourseWriter(folder.path)
+            opened.callback(self._course.flush)
             self._opened = opened.pop_all()
 
     @property
@@ -110,6 +113,8 @@ class Runner:
 
     def run(self) -> None:
         """Until all input has ended and is evaluated, a stop is requested, or something fails."""
+        began = time.time()
+        self._course.begin(WHOLE, began)
         try:
             # Nothing is left to do for a run that has finished, so no engine is started for it.
             if not self.account.finished:
@@ -122,6 +127,7 @@ class Runner:
             end = State.FAILED
             raise
         finally:
+            self._course.end(WHOLE, began, time.time(), state=end, failed=_in_a_line(self.error))
             self._enter(self._closed(end))
 
     def _closed(self, end: State) -> State:
@@ -163,6 +169,7 @@ class Runner:
                     raise
                 failed_at = frontier
                 self.retries += 1
+                self._course.add(WHOLE, time.time(), {"jobs run again": 1})
                 _log.warning(
                     "a job from stime %s on failed and is run again: %s: %s", frontier, type(error).__name__, what
                 )
@@ -272,6 +279,9 @@ class Runner:
         if step.hi - (self._snapshot_at or 0) >= self._snapshot_buckets * self.limits.bucket:
             self._snapshot(evaluator)
         now = time.monotonic()
+        gave = {f"out {stream}": rows for stream, rows in written.items()}
+        counts = {"jobs": 1, "buckets": (step.hi - step.lo) // self.limits.bucket, "in": result.rows_in, **gave}
+        self._course.add(WHOLE, time.time(), counts, job=now - began)
         with self.changed:
             self.recent.append(
                 Progress(
@@ -316,3 +326,7 @@ class Runner:
         notes = (*self._renewed, *self.snapshots.notes)
         bucket, rows = self.limits.bucket, self.outputs.rows
         return status_of(self.state, self.account, self.sources, rows, bucket, rates, notes, self.retries)
+
+
+def _in_a_line(error: BaseException | None) -> str:
+    return "" if error is None else f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')}"[:500]

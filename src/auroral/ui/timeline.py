@@ -64,6 +64,7 @@ class Row:
     """When, what, and whether it is bad news."""
     states: dict[tuple[str, str], Condition] = field(default_factory=dict)
     """By replica and stream, since it was started."""
+    most: int = MOST_BARS
 
     def turn(self, condition: Condition, at: float) -> None:
         if self.bars and self.bars[-1].condition is condition and self.bars[-1].end is None:
@@ -71,7 +72,7 @@ class Row:
         if self.bars:
             self.bars[-1].end = at
         self.bars.append(Bar(condition, at))
-        del self.bars[:-MOST_BARS]
+        del self.bars[: -self.most]
 
     def mark(self, at: float, what: str, alarm: bool) -> None:
         self.marks.append((round(at, 3), what, alarm))
@@ -85,11 +86,13 @@ class Timeline:
     about: Mapping[str, str]
     rows: dict[str, Row] = field(default_factory=dict)
     changes: int = 0
+    most: int = MOST_BARS
+    """Bars of each row."""
 
     def add(self, events: Iterable[Mapping[str, Any]]) -> None:
         for event in events:
             if event.get("process") in self.about:
-                self._one(self.rows.setdefault(str(event["process"]), Row()), event)
+                self._one(self.rows.setdefault(str(event["process"]), Row(most=self.most)), event)
                 self.changes += 1
 
     def _one(self, row: Row, event: Mapping[str, Any]) -> None:

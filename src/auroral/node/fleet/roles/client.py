@@ -21,7 +21,9 @@ from auroral.dpc.why import why
 from auroral.edge.durable import StorageError
 from auroral.engine.arrowrows import as_numbers
 from auroral.model.deployment import endpoint
+from auroral.node.course import CourseWriter
 from auroral.node.fleet.clientproxy import ClientStore
+from auroral.node.fleet.deliverycourse import DeliveryCourse
 from auroral.node.fleet.metrics.exposition import Sample
 from auroral.node.fleet.outputs import Outputs
 from auroral.node.fleet.process import Process
@@ -39,6 +41,8 @@ MERGE_EVERY = 5.0
 """Seconds."""
 KINDS = ("stable", "tentative", "corrected", "confirmed")
 """Ways in which a bucket is delivered."""
+_USUAL_FOR = 1.0
+"""Seconds for which what is usual is not looked at again: it changes slowly, and takes longer to say than all else here."""
 _SHOWN = 500
 """Deliveries that a client remembers for whoever looks."""
 
@@ -49,6 +53,11 @@ class ClientProcess(Process):
         self.run_folder = await asyncio.to_thread(RunFolder.resume, self.deployed.folder)
         self.opened.callback(self.run_folder.close)
         self.metrics = Metrics(self.deployed.settings.bucket, self.deployed.agreed.bounds)
+        self._written = CourseWriter(self.deployed.folder)
+        self.opened.callback(self._written.flush)
+        self._course = DeliveryCourse(self._written)
+        self._usual: dict[str, tuple[float, float]] = {}
+        """Of each stream, how long a bucket usually takes, and when that was last looked at."""
         self.host.observed.append(self._observed)
         self._delivered: deque[dict[str, Any]] = deque(maxlen=_SHOWN)
         self._number = 0
@@ -90,6 +99,7 @@ class ClientProcess(Process):
         """Beside all else: there is a part for each delivery."""
         while True:
             await asyncio.sleep(MERGE_EVERY)
+            self._written.flush()
             for stream, log in list(logs.items()):
                 merging = asyncio.ensure_future(asyncio.to_thread(merge, log))
                 try:
@@ -186,6 +196,7 @@ class ClientProcess(Process):
                 for bucket in range(effect.begin, effect.end):
                     self._shown_tentative.pop((effect.stream, bucket), None)
                 self._remember(effect.stream, effect.begin, "missed", count=0, rows=[], end=effect.end)
+                self._course.missed(effect.stream, effect.begin, effect.end, self.clock.now())
 
     def _deliver_one(self, effect: Deliver) -> None:
         key = (effect.stream, effect.bucket)
@@ -203,6 +214,19 @@ class ClientProcess(Process):
         if not effect.stable:
             more["coverage"] = self._coverage(effect)
         self._remember(effect.stream, effect.bucket, kind, **more)
+        delay = self._delay(effect.stream, more["latency"]) if "latency" in more else None
+        at, coverage = self.clock.now(), more.get("coverage", {})
+        self._course.delivered(effect.stream, effect.bucket, kind, effect.content.count, at, delay, coverage)
+
+    def _delay(self, stream: str, latency: float) -> float | None:
+        """How much later than usual something new came; None where times are those of files."""
+        if self.deployed.agreed.origin is not None:
+            return None
+        usual, looked = self._usual.get(stream, (0.0, 0.0))
+        if (now := self.clock.now()) - looked >= _USUAL_FOR:
+            usual = self.metrics.streams[stream].usual
+            self._usual[stream] = (usual, now)
+        return max(0.0, latency - usual)
 
     def _remember(self, stream: str, bucket: int, kind: str, **more: Any) -> None:
         self._number += 1
