@@ -20,6 +20,7 @@ from auroral.commands import (
     batch,
     boxes,
     check,
+    completion,
     demo,
     experiments,
     explain,
@@ -56,10 +57,11 @@ _OF_DEPLOYMENTS = (
 COMMANDS: tuple[Any, ...] = (
     *(new, check, explain, export, boxes, run, batch, verify, report, prune, query),
     *_OF_DEPLOYMENTS,
-    *(simulate, experiments, demo),
+    *(simulate, experiments, demo, completion),
 )
 """Each has NAME, SUMMARY, EXAMPLE, configure and run."""
 INTERRUPTED = 130
+_DEBUG = "show a traceback with every error"
 
 DESCRIPTION = """\
 Auroral: a stream processor on Apache Spark, driven from Python. A diagram of boxes is checked, run in buckets of
@@ -151,7 +153,8 @@ def make_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"auroral {_version()}")
-    parser.set_defaults(command=None, debug=False)
+    parser.add_argument("--debug", action="store_true", help=_DEBUG)
+    parser.set_defaults(command=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
     for module in COMMANDS:
         command = commands.add_parser(
@@ -163,7 +166,8 @@ def make_parser() -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
         module.configure(command)
-        command.add_argument("--debug", action="store_true", help="show a traceback with every error")
+        # Also behind the command; where it is not given there, what was said before it stands.
+        command.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=_DEBUG)
         command.set_defaults(run=module.run)
     return parser
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from auroral.commands.diagrams import load_one, must_be_used, read_source
-from auroral.commands.options import add_diagram, add_stime
-from auroral.commands.terminal import FINE, WrongUse, say, say_problems
+from auroral.commands.options import add_diagram, add_json, add_stime
+from auroral.commands.terminal import FINE, WrongUse, say, say_json, say_problems
 from auroral.loading import YAML, file_bytes, stamps_of
 from auroral.model.deployment import Deployment
 from auroral.model.diagram import Diagram
@@ -50,6 +50,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     add_stime(parser)
     add_diagram(parser)
+    add_json(parser, "print JSON, for machines: where it was written, or the text")
 
 
 def run(args: Namespace) -> int:
@@ -62,7 +63,7 @@ def run(args: Namespace) -> int:
                 f"{args.file} is a deployment\n    allowed: update files, --stime and --diagram with diagrams\n"
                 "    next: leave them out"
             )
-        return _written(_deployment(source.deployment, as_yaml, args.strict), out)
+        return _written(_deployment(source.deployment, as_yaml, args.strict), out, args.json)
     if as_yaml:
         raise WrongUse(
             f"{args.out}: a diagram cannot be YAML\n    allowed: *.xml for diagrams\n"
@@ -71,7 +72,7 @@ def run(args: Namespace) -> int:
     loaded = _changed(args) if args.updates else load_one(args.file, args.stime, args.diagram)
     say_problems("warning", loaded.warnings, sys.stderr)
     diagram = loaded.diagram if out is None else _with_files_from(loaded.diagram, Path(args.file).parent, out.parent)
-    return _written(write_diagram(diagram, args.out, strict=args.strict), out)
+    return _written(write_diagram(diagram, args.out, strict=args.strict), out, args.json)
 
 
 def _with_files_from(diagram: Diagram, old: Path, new: Path) -> Diagram:
@@ -135,7 +136,10 @@ def _update(file: str) -> Update:
     return read_update(text, file)
 
 
-def _written(text: str, out: Path | None) -> int:
+def _written(text: str, out: Path | None, as_json: bool) -> int:
+    if out is None and as_json:
+        say_json({"written": None, "text": text})
+        return FINE
     if out is None:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -153,5 +157,8 @@ def _written(text: str, out: Path | None) -> int:
             f"{out} cannot be written: {error.strerror or error}\n    allowed: a file in a folder that you may write to\n"
             "    next: choose another name"
         ) from error
-    say(f"wrote {out}")
+    if as_json:
+        say_json({"written": str(out), "text": None})
+    else:
+        say(f"wrote {out}")
     return FINE

@@ -6,7 +6,8 @@ import re
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from auroral.commands.terminal import FINE, WrongUse, say
+from auroral.commands.options import add_json
+from auroral.commands.terminal import FINE, WrongUse, say, say_json
 from auroral.model.errors import AuroralError
 
 NAME = "new"
@@ -28,6 +29,7 @@ def configure(parser: ArgumentParser) -> None:
         metavar="NAME",
         help="the folder, which is new or empty; its last part names the diagram: a letter, then letters, digits, - and _",
     )
+    add_json(parser)
 
 
 def run(args: Namespace) -> int:
@@ -52,6 +54,9 @@ def run(args: Namespace) -> int:
         raise AuroralError(
             f"{folder} cannot be made: {error}\n    next: name a folder that can be written to, as in auroral new ~/{name}"
         ) from error
+    if args.json:
+        say_json({"folder": str(folder.absolute()), "name": name, "files": list(FILES)})
+        return FINE
     say(f"made {folder}: {', '.join(FILES)}")
     say(f"next: cd {folder} && auroral run diagram.py --input east=data/east.csv --input west=data/west.csv")
     say("      README.md there has more: prove the result, test it under failures, start a deployment")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 import time
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from auroral.commands.diagrams import load_one
-from auroral.commands.fleet.common import add_folder, fleet_of
+from auroral.commands.fleet.common import Outcome, add_folder, fleet_of
 from auroral.commands.fleet.move import moved
-from auroral.commands.terminal import FINE, WRONG_INPUT, WrongUse, say, say_problems
+from auroral.commands.options import add_json
+from auroral.commands.terminal import FINE, WRONG_INPUT, WrongUse, say_json, say_problems
 from auroral.dpc.assembly import CATALOG
 from auroral.loading import file_bytes
 from auroral.model.checking import check
@@ -49,6 +51,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--no-wait", action="store_true", help="do not wait until it is decided from when on it holds")
     add_folder(parser)
+    add_json(parser)
 
 
 def run(args: Namespace) -> int:
@@ -57,26 +60,37 @@ def run(args: Namespace) -> int:
     fleet = fleet_of(args)
     if args.give_up is not None:
         fleet.ask(CATALOG, "give up", query=called(fleet.deployed, args.give_up), what="change")
-        say(f"the change of {args.give_up} is given up")
-        return FINE
+        return _all_told(
+            [Outcome(FINE, f"the change of {args.give_up} is given up", {"query": args.give_up, "given_up": True})],
+            args,
+        )
     text = file_bytes(args.file, (".xml",)) if Path(args.file).suffix.lower() == ".xml" else None
     if text is not None and is_update(text, args.file):
-        return _update(fleet, text, args)
+        return _all_told(_update(fleet, text, args), args)
     diagram = load_one(args.file, (), args.name, "--name {name}").diagram
-    return _changed(fleet, diagram, None if text is None else Text(text), args.no_wait)
+    return _all_told(_changed(fleet, diagram, None if text is None else Text(text), args.no_wait), args)
 
 
-def _update(fleet: Fleet, text: bytes, args: Namespace) -> int:
+def _all_told(outcomes: Iterator[Outcome] | list[Outcome], args: Namespace) -> int:
+    """Each in words when it is known; for machines, all of them at the end."""
+    codes, said = [FINE], []
+    for one in outcomes:
+        codes.append(one.code if args.json else one.tell(False))
+        said.append(one.said)
+    if args.json:
+        say_json({"outcomes": said})
+    return max(codes)
+
+
+def _update(fleet: Fleet, text: bytes, args: Namespace) -> Iterator[Outcome]:
     update = read_update(text, args.file)
     say_problems("warning", update.warnings, sys.stderr)
     # Whatever of it cannot be is said before anything is changed.
     queries = [_query(fleet, one, args.file) for one in update.moves]
-    code = FINE
     if update.edits:
-        code = _changed(fleet, _updated(fleet, text, args.file), Text(text, update=True), args.no_wait)
+        yield from _changed(fleet, _updated(fleet, text, args.file), Text(text, update=True), args.no_wait)
     for query, one in zip(queries, update.moves, strict=True):
-        code = max(code, moved(fleet, query, one.node, one.leaves, args.no_wait))
-    return code
+        yield moved(fleet, query, one.node, one.leaves, args.no_wait)
 
 
 def _query(fleet: Fleet, one: Move, file: str) -> str:
@@ -90,12 +104,13 @@ def _query(fleet: Fleet, one: Move, file: str) -> str:
     return having[one.box]
 
 
-def _changed(fleet: Fleet, diagram: Diagram, text: Text | None, no_wait: bool) -> int:
+def _changed(fleet: Fleet, diagram: Diagram, text: Text | None, no_wait: bool) -> Iterator[Outcome]:
     with fleet.alone():
         versions = change(fleet, check(_stamped(fleet, diagram)), text)
     if not versions:
-        say("nothing differs from what runs")
-    return max([_told(fleet, query, version, no_wait) for query, version in versions.items()], default=FINE)
+        yield Outcome(FINE, "nothing differs from what runs", {"changed": False})
+    for query, version in versions.items():
+        yield _told(fleet, query, version, no_wait)
 
 
 def _stamped(fleet: Fleet, diagram: Diagram) -> Diagram:
@@ -124,17 +139,16 @@ def _updated(fleet: Fleet, text: bytes, file: str) -> Diagram:
     return read_diagram(whole, f"the diagram of {fleet.deployed.folder}", name=name, changes=changes).diagram
 
 
-def _told(fleet: Fleet, query: str, version: int, no_wait: bool) -> int:
+def _told(fleet: Fleet, query: str, version: int, no_wait: bool) -> Outcome:
+    asked = {"query": query, "version": version}
     # One look answers both questions: between two, what was under way may be decided, and would seem to be given up.
     while (bucket := decided(found := catalog_of(fleet), query, version)) is None:
         if no_wait:
-            say(f"{query}: the change is under way")
-            return FINE
+            return Outcome(FINE, f"{query}: the change is under way", {**asked, "changed": None})
         if not under_way(found, query):
-            say(f"{query}: the change was given up")
-            return WRONG_INPUT
+            return Outcome(WRONG_INPUT, f"{query}: the change was given up", {**asked, "changed": False})
         time.sleep(_EVERY)
     begins = (fleet.deployed.first + bucket) * fleet.deployed.settings.bucket
     said = datetime.fromtimestamp(begins, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-    say(f"{query}: version {version} holds from {said} UTC on")
-    return FINE
+    words = f"{query}: version {version} holds from {said} UTC on"
+    return Outcome(FINE, words, {**asked, "changed": True, "bucket": bucket, "holds_from": begins})

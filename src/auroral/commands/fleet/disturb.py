@@ -8,7 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from auroral.commands.fleet.common import add_folder, fleet_of
-from auroral.commands.terminal import FINE, say
+from auroral.commands.options import add_json
+from auroral.commands.terminal import FINE, say, say_json
 from auroral.node.fleet.processes import Fleet
 
 
@@ -29,14 +30,19 @@ def _command(
         if more is not None:
             more(parser)
         add_folder(parser)
+        add_json(parser)
 
     def run(args: Namespace) -> int:
         given = [getattr(args, place.lower()) for place in places]
         fleet = fleet_of(args)
         do(fleet, *given, **({"one_way": args.one_way} if hasattr(args, "one_way") else {}))
+        elsewhere = sorted(set(given).intersection(fleet.deployed.elsewhere))
+        if args.json:
+            say_json({"did": name, "to": given, "not_told": elsewhere}, indent=None)
+            return FINE
         say(said.format(*given))
-        for name in set(given).intersection(fleet.deployed.elsewhere):
-            say(f"  {name} runs at {fleet.deployed.where(name)}: it was not told, and sees what the other side does")
+        for other in elsewhere:
+            say(f"  {other} runs at {fleet.deployed.where(other)}: it was not told, and sees what the other side does")
         return FINE
 
     return SimpleNamespace(

@@ -6,7 +6,8 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 
-from auroral.commands.fleet.common import add_folder, fleet_of
+from auroral.commands.fleet.common import Outcome, add_folder, fleet_of
+from auroral.commands.options import add_json
 from auroral.commands.terminal import FINE, WRONG_INPUT, WrongUse, say
 from auroral.dpc.assembly import CATALOG
 from auroral.node.fleet.moving import called, catalog_of, move, under_way
@@ -31,6 +32,7 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--no-wait", action="store_true", help="do not wait until it is there")
     add_folder(parser)
+    add_json(parser)
 
 
 def run(args: Namespace) -> int:
@@ -41,19 +43,18 @@ def run(args: Namespace) -> int:
     fleet = fleet_of(args)
     if args.give_up:
         fleet.ask(CATALOG, "give up", query=called(fleet.deployed, args.query), what="move")
-        say(f"the move of {args.query} is given up; auroral status shows who runs what")
-        return FINE
-    return moved(fleet, args.query, args.node, args.leaves, args.no_wait)
+        words = f"the move of {args.query} is given up; auroral status shows who runs what"
+        return Outcome(FINE, words, {"query": args.query, "given_up": True}).tell(args.json)
+    return moved(fleet, args.query, args.node, args.leaves, args.no_wait).tell(args.json)
 
 
-def moved(fleet: Fleet, query: str, node: str, leaves: str | None, no_wait: bool) -> int:
-    """Tell what becomes of it, and give the exit code."""
+def moved(fleet: Fleet, query: str, node: str, leaves: str | None, no_wait: bool) -> Outcome:
+    """What becomes of it."""
     query = called(fleet.deployed, query)
     with fleet.alone():
         fleet = move(fleet, query, node, leaves, lambda text: say(f"{text} ...", sys.stderr))
     if no_wait:
-        say(f"{query} is on its way to {node}")
-        return FINE
+        return Outcome(FINE, f"{query} is on its way to {node}", {"query": query, "to": node, "moved": None})
     told = None
     while (waits := under_way(fleet, query, node)) is not None:
         if waits != told:
@@ -62,7 +63,7 @@ def moved(fleet: Fleet, query: str, node: str, leaves: str | None, no_wait: bool
         time.sleep(_EVERY)
     members = catalog_of(fleet)["members"][query]
     if f"{query}@{node}" not in members:
-        say(f"the move was given up: {query} runs on {', '.join(members)}", sys.stderr)
-        return WRONG_INPUT
-    say(f"{query} runs on {', '.join(members)}")
-    return FINE
+        words = f"the move was given up: {query} runs on {', '.join(members)}"
+        return Outcome(WRONG_INPUT, words, {"query": query, "to": node, "moved": False, "members": list(members)})
+    said = {"query": query, "to": node, "moved": True, "members": list(members)}
+    return Outcome(FINE, f"{query} runs on {', '.join(members)}", said)

@@ -6,7 +6,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from auroral.commands.fleet.common import add_folder, fleet_of
-from auroral.commands.terminal import FINE, say
+from auroral.commands.options import add_json
+from auroral.commands.terminal import FINE, say, say_json
 from auroral.node.fleet.packing import pack
 
 NAME = "pack"
@@ -21,11 +22,15 @@ def configure(parser: ArgumentParser) -> None:
         "--out", metavar="FILE", required=True, help="a new file. It may have keys: only its owner can read it"
     )
     add_folder(parser)
+    add_json(parser)
 
 
 def run(args: Namespace) -> int:
     deployed = fleet_of(args).deployed
     pack(deployed, tuple(dict.fromkeys(args.nodes)), Path(args.out))
+    if args.json:
+        say_json({"file": args.out, "nodes": {name: deployed.where(name) for name in args.nodes}})
+        return FINE
     there = ", ".join(deployed.where(name) for name in args.nodes)
     say(
         f"{', '.join(args.nodes)} in {args.out}; at {there}:\n"

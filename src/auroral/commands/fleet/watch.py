@@ -27,10 +27,15 @@ _COLOURS = {"stable": "32", "tentative": "33", "corrected": "36", "confirmed": "
 def _configure_why(parser: ArgumentParser) -> None:
     parser.add_argument("stream", metavar="STREAM")
     add_folder(parser)
+    add_json(parser)
 
 
 def _run_why(args: Namespace) -> int:
-    for name, story in stories(fleet_of(args), args.stream).items():
+    told = stories(fleet_of(args), args.stream)
+    if args.json:
+        say_json({"stream": args.stream, "told_by": told})
+        return FINE
+    for name, story in told.items():
         say(f"{name}: {story}")
     return FINE
 
@@ -63,7 +68,7 @@ why = SimpleNamespace(
     __doc__=__doc__,
     NAME="why",
     SUMMARY="tell the story of a stream: its state and since when, what it misses, whom it is read from",
-    EXAMPLE="  auroral why alerts --folder runs/live",
+    EXAMPLE="  auroral why alerts --folder runs/live\n  auroral why alerts --folder runs/live --json",
     configure=_configure_why,
     run=_run_why,
 )
