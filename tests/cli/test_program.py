@@ -1,6 +1,5 @@
 """The program as a whole: help, version, exit codes, and errors without tracebacks."""
 
-import shlex
 from types import ModuleType
 
 import pytest
@@ -28,17 +27,6 @@ def test_each_command_has_help_with_an_example_and_says_what_lives_there(module:
     assert ended.code == 0
     assert f"examples:\n  auroral {module.NAME}" in ended.out
     assert module.__doc__ is not None and f"`auroral {module.NAME}" in module.__doc__
-
-
-@pytest.mark.parametrize("module", cli.COMMANDS, ids=lambda module: module.NAME)
-def test_the_examples_can_be_parsed(module: ModuleType) -> None:
-    lines = module.EXAMPLE.replace("\\\n", " ").splitlines()
-    assert lines
-    for line in lines:
-        # Of a pipe, the last program is this one.
-        program, *arguments = shlex.split(line.rpartition("|")[2])
-        assert program == "auroral"
-        assert cli.make_parser().parse_args(arguments).command == module.NAME
 
 
 @pytest.mark.parametrize("arguments", [["fly"], ["check"], ["run", "--speed", "9"], ["demo", "--seconds", "0"]])

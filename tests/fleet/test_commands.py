@@ -47,15 +47,15 @@ def test_a_query_may_be_called_as_in_the_diagram_or_by_its_replica_set(deployed:
 
 
 def test_a_change_that_is_decided_while_it_is_waited_for_was_not_given_up(
-    deployed: Deployed, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    deployed: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At each look the catalog may have gone on."""
     waits = {"changing": "front", "wanted": [], "starts": {"front": [0]}}
     holds = {"changing": None, "wanted": [], "starts": {"front": [0, 7]}}
     looks = iter([waits, holds, holds])
     monkeypatch.setattr(Fleet, "ask", lambda *_: next(looks))
-    assert change._told(Fleet(deployed.begin(3)), "front", 1, no_wait=False) == 0
-    assert "front: version 1 holds from" in capsys.readouterr().out
+    outcome = change._told(Fleet(deployed.begin(3)), "front", 1, no_wait=False)
+    assert outcome.code == 0 and outcome.said["changed"] and outcome.words.startswith("front: version 1 holds from")
 
 
 def test_stories_have_times() -> None:
