@@ -9,7 +9,7 @@ trap 'rm -rf "$folder"' EXIT
 {
   echo "# All versions, for running and for developing. Made by \`make lock\`; do not edit by hand."
   "$folder/bin/uv" pip compile --quiet --universal --python-version 3.11 \
-    --extra spark --extra client --extra postgresql --extra ui --extra plots --extra dev \
+    --extra spark --extra client --extra postgresql --extra ui --extra plots --extra otel --extra dev \
     --no-header --no-emit-index-url --no-emit-find-links pyproject.toml
 } > "$folder/requirements.lock"
 cp "$folder/requirements.lock" requirements.lock

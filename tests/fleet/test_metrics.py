@@ -20,11 +20,13 @@ from auroral.dpc.histogram import STEPS, Histogram
 from auroral.dpc.switching import Lane
 from auroral.dpc.transitions import StateTimes
 from auroral.dpc.values import Confirm, Content, Gap, Stable, Subscribe, Tentative
+from auroral.edge.ledger import Reason
 from auroral.model.deployment import Endpoint
 from auroral.node.fleet.deployed import Deployed, DeploymentError
+from auroral.node.fleet.metrics.collecting import SOURCE_STATES, STATES, of_status
 from auroral.node.fleet.metrics.counting import Counting
 from auroral.node.fleet.metrics.exposition import Sample, text
-from auroral.node.fleet.metrics.families import FAMILIES, Kind
+from auroral.node.fleet.metrics.families import FAMILIES, Family, Kind
 from auroral.node.fleet.metrics.places import metrics_at, parse_metrics, places, with_metrics
 from auroral.node.fleet.metrics.serving import MetricServer
 from auroral.node.fleet.preparing import prepare
@@ -284,6 +286,46 @@ def test_labels_that_are_asked_for_are_labels_of_the_metric() -> None:
             labels = set(re.findall(r'(\w+)[=!]~?"', within))
             labels -= {"deployment"}
             assert labels <= by_name[re.sub("_(bucket|sum|count)$", "", name)], expression
+
+
+def test_labels_that_are_grouped_by_are_labels_of_the_metric() -> None:
+    by_name = {one.name: {*one.labels, "process", "deployment", "le"} for one in FAMILIES}
+    grouped = 0
+    for expression in expressions():
+        (names, groups) = (re.findall(pattern, expression) for pattern in (r"auroral_\w+", r"\b(?:by|on) \(([^)]*)\)"))
+        for group in groups:
+            grouped += 1
+            known = set.intersection(*(by_name[re.sub("_(bucket|sum|count)$", "", name)] for name in names))
+            assert {label.strip() for label in group.split(",")} <= known, expression
+    assert grouped > 5
+
+
+def test_alerts_name_reasons_and_events_and_states_that_there_are() -> None:
+    said = " ".join(expressions())
+    for label, known in (("reason", set(Reason)), ("state", {*STATES, *SOURCE_STATES})):
+        for values in re.findall(rf'\b{label}[=!]~?"([^"]*)"', said):
+            assert set(values.split("|")) <= set(map(str, known)), values
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_names_are_as_prometheus_has_them(family: Family) -> None:
+    assert re.fullmatch(r"auroral(_[a-z]+)+", family.name)
+    assert family.name.endswith("_total") == (family.kind is Kind.COUNTER)
+    assert not re.search(r"_(count|sum|bucket|gauge|counter|histogram|ms|minutes|milliseconds|mb|kb)$", family.name)
+    assert family.kind is not Kind.HISTOGRAM or family.name.endswith("_seconds")
+    assert all(re.fullmatch(r"[a-z_]+", label) and not label.startswith("__") for label in family.labels)
+    assert not {"le", "quantile", "job", "instance", "process"} & set(family.labels)
+    assert family.meaning and "\\" not in family.meaning and "\n" not in family.meaning
+
+
+def test_what_may_be_left_out_is_counted_from_zero(deployed: Deployed) -> None:
+    """Of a counter that begins with its first rows, `increase` sees nothing."""
+    said = {"kind": "source", "rows": 9, "ledger": {"late": 4}}
+    found = read("east", *of_status("east", said, deployed, 0.0))
+    assert found["auroral_ledger_rows_total", "east", "late"] == 4
+    assert found["auroral_ledger_rows_total", "east", "refused"] == 0
+    node = {"kind": "node", "outputs": {}, "left_out": {"sums: late": 2}, "not_started": {}}
+    assert read("na", *of_status("na", node, deployed, 0.0))["auroral_ledger_rows_total", "sums", "late"] == 2
 
 
 def test_alerts_are_rules_of_prometheus() -> None:

@@ -24,6 +24,9 @@ from auroral.node.fleet.deployed import Deployed
 from auroral.node.fleet.metrics.places import TARGETS, parse_metrics, places, with_metrics
 from auroral.node.fleet.preparing import prepare
 from auroral.node.fleet.processes import Fleet
+from auroral.node.fleet.structuredlog import FORMATS
+from auroral.node.fleet.tracing import must_be_installed as need_opentelemetry
+from auroral.node.fleet.tracing import parse_traces
 from auroral.node.fleet.versions import keep_text
 
 NAME = "up"
@@ -36,7 +39,8 @@ EXAMPLE = """\
   tcpdump ... | auroral up --diagram netmon.py --input packets=-
   auroral up --folder runs/live
   auroral up --folder runs/live --ui
-  auroral up --folder runs/live --metrics 9464"""
+  auroral up --folder runs/live --metrics 9464
+  auroral up --folder runs/live --log-format json --traces http://127.0.0.1:4318"""
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -124,6 +128,18 @@ def configure(parser: ArgumentParser) -> None:
         help="where Prometheus asks the processes for their metrics, one at this port and the others at those behind it, of this machine alone "
         "where no HOST is given; off for nowhere. Also of a deployment that runs",
     )
+    parser.add_argument(
+        "--log-format",
+        choices=FORMATS,
+        help="json: processes that are started from now on also write what they say as lines of JSON, to logs/NAME.jsonl (text)",
+    )
+    parser.add_argument(
+        "--traces",
+        type=_traces,
+        metavar="URL",
+        help="processes that are started from now on send the way of each bucket there, as OpenTelemetry traces by OTLP over HTTP, as "
+        "http://127.0.0.1:4318; off for nowhere. Needs auroral[otel]",
+    )
     add_folder(parser)
     add_master(parser)
     add_json(parser)
@@ -135,7 +151,11 @@ def run(args: Namespace) -> int:
         must_be_a_pipe()
     if args.ui:
         must_be_installed()
+    if args.traces:
+        need_opentelemetry()
     fleet = _known(args) if args.diagram is None else Fleet(_new(args))
+    if args.log_format is not None or args.traces is not None:
+        fleet = Fleet(fleet.deployed.agree_on(logs=args.log_format, traces=args.traces))
     if args.metrics is not None:
         fleet = Fleet(with_metrics(fleet.deployed, args.metrics))
 
@@ -261,6 +281,13 @@ def _host(text: str) -> str:
 def _metrics(text: str) -> str:
     try:
         return parse_metrics(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+def _traces(text: str) -> str:
+    try:
+        return parse_traces(text)
     except ValueError as error:
         raise ArgumentTypeError(str(error)) from error
 

@@ -14,6 +14,7 @@
 | `ledger/CORE.db` | how many rows the boxes of a replica left out of each stable bucket (SQLite) |
 | `processes/NAME.json` | of each process that lives: its number, and how it is asked; for its owner alone |
 | `logs/NAME.log`, `events/NAME.jsonl` | what each process said, and what happened to it |
+| `logs/NAME.jsonl` | the same for machines, with `auroral up --log-format json` (see `structuredlog`) |
 | `metrics.json` | where each process tells its metrics, if they were asked for, for Prometheus |
 
 The rest is as in every run folder (see `runfolder`): source logs, and the outputs that the client was given stable.
@@ -39,6 +40,7 @@ from auroral.model.deployment import OWN, SHARED, Deployment, Endpoint, endpoint
 from auroral.model.deployment_text import is_xml, read_deployment_text
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.control import known
+from auroral.node.fleet.structuredlog import TEXT
 from auroral.node.store.layouts import layout_from_json, layout_to_json
 from auroral.wire.certificates import READER, READERS, SERVER
 
@@ -92,6 +94,10 @@ class Agreed:
     choices: Choices = AS_USUAL
     metrics: str = ""
     """Where the first process tells its metrics; the others do at the ports behind it. Nowhere, if empty."""
+    logs: str = TEXT
+    """In which form processes that are started from now on say what happens to them."""
+    traces: str = ""
+    """Where spans of what happens to buckets are sent, by OTLP over HTTP. Nowhere, if empty."""
     format: int = FORMAT
 
 
@@ -152,9 +158,16 @@ class Deployed:
         sparks = {**agreed.sparks, node: agreed.sparks.get(like, SHARED)}
         return self._agree(replace(agreed, endpoints=endpoints, sparks=sparks, added=(*agreed.added, node)))
 
-    def agree_on_metrics(self, where: str) -> Deployed:
-        """Durable when this returns."""
-        return self._agree(replace(self.agreed, metrics=where))
+    def agree_on(self, *, metrics: str | None = None, logs: str | None = None, traces: str | None = None) -> Deployed:
+        """How it is watched; what is left out stays as it is. Durable when this returns."""
+        agreed = self.agreed
+        said = replace(
+            agreed,
+            metrics=agreed.metrics if metrics is None else metrics,
+            logs=agreed.logs if logs is None else logs,
+            traces=agreed.traces if traces is None else traces,
+        )
+        return self._agree(said)
 
     def _agree(self, agreed: Agreed) -> Deployed:
         replace_file(self.folder / "deployment.json", json.dumps(asdict(agreed), indent=1).encode())

@@ -9,8 +9,26 @@ from pathlib import Path
 from typing import Any
 
 from auroral.node.fleet.clock import Clock
+from auroral.node.fleet.structuredlog import EVENTS, RESERVED
 
 _log = logging.getLogger(__name__)
+_noted = logging.getLogger(EVENTS)
+# They have a file of their own: who wants them among the records too, says so.
+_noted.setLevel(logging.CRITICAL)
+_WORSE = frozenset(
+    {
+        "failed",
+        "input failed",
+        "not started",
+        "job failed",
+        "diverged",
+        "damaged",
+        "gap",
+        "sink failing",
+        "history failing",
+    }
+)
+"""Events that a person should look at."""
 
 
 class EventLog:
@@ -31,6 +49,9 @@ class EventLog:
         except OSError as error:
             # A full disk. What happened is more important than that it is written down here.
             _log.error("cannot note %s: %s", said, error)
+        # The frontier is the bucket that it is about.
+        named = {"bucket" if key == "frontier" else f"{key}_" if key in RESERVED else key: v for key, v in more.items()}
+        _noted.log(logging.WARNING if event in _WORSE else logging.INFO, "%s", event, extra={"event": event, **named})
 
     def close(self) -> None:
         self._opened.close()

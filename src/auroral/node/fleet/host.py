@@ -174,7 +174,7 @@ class Host:
         self._go_on(hosted)
 
     def _give_up(self, hosted: _Hosted, error: BaseException) -> None:
-        _log.critical("%s cannot go on", hosted.name, exc_info=error)
+        _log.critical("%s cannot go on", hosted.name, exc_info=error, extra={"core": hosted.name})
         hosted.over = True
         self.transport.closed(hosted.name)
         if self.failed is not None:
@@ -202,7 +202,8 @@ class Host:
                 break
             except (OSError, StorageError) as error:
                 # Nothing behind it is sent meanwhile: to others this core has failed, and they go on without it.
-                _log.error("%s cannot store what it must keep, and waits: %s", hosted.name, error)
+                about = {"core": hosted.name}
+                _log.error("%s cannot store what it must keep, and waits: %s", hosted.name, error, extra=about)
                 await asyncio.sleep(RETRY_STORING)
                 if hosted.over:
                     return
@@ -245,7 +246,7 @@ class Host:
         try:
             self.transport.send(hosted.name, to, message)
         except WireError as error:
-            _log.error("%s cannot say this to %s: %s", hosted.name, to, error)
+            _log.error("%s cannot say this to %s: %s", hosted.name, to, error, extra={"core": hosted.name})
 
     async def _write_and_send(self, hosted: _Hosted, to: str, message: GiveState) -> None:
         """Aside: a state of a million keys takes seconds to be written, and whatever is said meanwhile does not hang on it."""
@@ -295,7 +296,8 @@ class Host:
             return
         reason = f"{type(error).__name__}: {str(error)[:1000]}"
         if not hosted.over and not isinstance(error, JobCancelled):
-            _log.warning("job %d of %s failed: %s", asked.job, hosted.name, reason)
+            about = {"core": hosted.name, "stream": ", ".join(asked.outputs), "bucket": asked.begin}
+            _log.warning("job %d of %s failed: %s", asked.job, hosted.name, reason, extra=about)
         self._tell(hosted, Failed(asked.job, reason))
 
 

@@ -25,7 +25,7 @@ from auroral.engine.footprint import Footprint, resident
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.clock import Clock
 from auroral.node.fleet.control import Control
-from auroral.node.fleet.deployed import TLS, Deployed
+from auroral.node.fleet.deployed import TLS, Deployed, agreed_in
 from auroral.node.fleet.eventlog import EventLog
 from auroral.node.fleet.host import Host
 from auroral.node.fleet.metrics.collecting import of_process, of_status
@@ -34,6 +34,9 @@ from auroral.node.fleet.metrics.exposition import Sample, text
 from auroral.node.fleet.metrics.places import metrics_at
 from auroral.node.fleet.metrics.serving import MetricServer
 from auroral.node.fleet.refusals import Refusals, watch_handshakes
+from auroral.node.fleet.structuredlog import begin_logging
+from auroral.node.fleet.tracing import Tracing, provider_to
+from auroral.node.runfolder import RunFolder
 from auroral.node.storeddiagram import load_diagram
 from auroral.wire.addresses import AddressBook
 from auroral.wire.certificates import Certificates
@@ -171,6 +174,24 @@ class Process:
             self.counting = Counting(self.clock)
             self.host.observed.append(self.counting.saw)
 
+    def begin_tracing(self) -> None:
+        """Where traces were asked for when it was started."""
+        deployed = self.deployed
+        if not deployed.agreed.traces:
+            return
+        provider = provider_to(deployed.agreed.traces, self.name, deployed.folder.name)
+        bucket, first, clocked = deployed.settings.bucket, deployed.first, deployed.agreed.origin is None
+        tracing = Tracing(
+            provider,
+            RunFolder.settings_of(deployed.folder).run,
+            self.clock.now,
+            lambda number: (first + number + 1) * bucket if clocked else None,
+            [deployed.assembly.source_core(stream) for stream in deployed.fragments.sources],
+            deployed.fragments.client if self.name == CLIENT else (),
+        )
+        self.host.observed.append(tracing.saw)
+        self.opened.push_async_callback(asyncio.to_thread, provider.shutdown)
+
     def metric_server(self) -> MetricServer:
         def failed(detail: str) -> None:
             self.events.note("metrics not served", detail=detail)
@@ -260,6 +281,7 @@ async def lived(process: Process, reached: Callable[[], None] = lambda: None) ->
         process.begun.set()
         if not process.ended.is_set():
             seen = process.written()
+            process.begin_tracing()
             await process.begin()
             process.in_the_background(process.watch_layout(seen))
             process.lives.set()
@@ -292,13 +314,15 @@ async def _either(*events: asyncio.Event) -> None:
 
 def main(arguments: list[str]) -> int:
     folder, name = Path(arguments[0]), arguments[1]
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("py4j").setLevel(logging.WARNING)
+    begin_logging(folder, name, agreed_in(folder).logs)
     try:
         asyncio.run(run(folder, name))
     except AuroralError as error:
         _log.error("%s", error)
         return 1
+    except Exception:
+        _log.critical("%s ends with an error of its own", name, exc_info=True)
+        raise
     return 0
 
 

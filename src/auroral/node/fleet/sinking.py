@@ -103,7 +103,7 @@ class Sinking:
     def _failed(self, error: Exception) -> None:
         said = f"{error}" or type(error).__name__
         if self.failing is None:
-            _log.error("%s fails, and is tried again: %s", self.place, said)
+            _log.error("%s fails, and is tried again: %s", self.place, said, extra={"stream": self.stream})
             self.note("sink failing", stream=self.stream, sink=str(self.place), detail=said[:500])
         self.failing = said[:500]
 

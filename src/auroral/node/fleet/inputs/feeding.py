@@ -45,7 +45,7 @@ class Feeding:
                 _log.error("%s", error)
                 self._failed(error)
             else:
-                _log.critical("%s cannot go on", self._feed.stream, exc_info=error)
+                _log.critical("%s cannot go on", self._feed.stream, exc_info=error, extra={"stream": self._feed.stream})
                 self._broken(error)
 
     def _ran(self) -> bool:
@@ -53,6 +53,6 @@ class Feeding:
         try:
             self._feed.run(self._stop, self._woken)
         except StorageError as error:
-            _log.error("%s cannot log, and waits: %s", self._feed.stream, error)
+            _log.error("%s cannot log, and waits: %s", self._feed.stream, error, extra={"stream": self._feed.stream})
             return False
         return True

@@ -7,12 +7,22 @@ from typing import Any
 
 from auroral.dpc.states import State
 from auroral.dpc.transitions import RECOVERING
+from auroral.edge.ledger import Reason
 from auroral.engine.footprint import Footprint
 from auroral.node.fleet.deployed import Deployed
 from auroral.node.fleet.metrics.exposition import Sample
 
 STATES = (*map(str, State), RECOVERING)
 SOURCE_STATES = ("open", "silent", "full", "failed", "ended")
+OF_BOXES = (
+    *(Reason.LATE, Reason.REJECTED, Reason.AHEAD, Reason.UNREADABLE, Reason.UNMATCHED, Reason.SUPERSEDED),
+    *(Reason.EXPIRED, Reason.SHED),
+)
+OF_SOURCES = (
+    *(Reason.MOVED, Reason.LATE, Reason.DROPPED, Reason.NO_STIME, Reason.STIME_RANGE, Reason.FUTURE, Reason.TOO_LONG),
+    Reason.REFUSED,
+)
+"""Reasons for which rows are left out, or moved."""
 Said = Mapping[str, Any]
 
 
@@ -51,8 +61,7 @@ def of_status(name: str, said: Said, deployed: Deployed, now: float) -> Iterator
 
 def _of_source(name: str, said: Said, deployed: Deployed, now: float) -> Iterator[Sample]:
     yield Sample("auroral_source_rows_total", said["rows"], {"stream": name})
-    for reason, count in said["ledger"].items():
-        yield Sample("auroral_ledger_rows_total", count, {"stream": name, "reason": reason})
+    yield from _ledger({(name, reason): count for reason, count in said["ledger"].items()}, [name], OF_SOURCES)
     if "closed" in said:
         yield from _state("auroral_source_state", {"stream": name}, source_state(said), SOURCE_STATES)
         yield from _frontier(name, said["closed"], deployed, now)
@@ -67,9 +76,12 @@ def _of_node(said: Said, deployed: Deployed, now: float) -> Iterator[Sample]:
         yield Sample("auroral_computed_rows_total", one["computed"], labels)
         yield Sample("auroral_tentative_buckets", one["tentative"], {"stream": stream})
         yield from _frontier(stream, one["frontier"], deployed, now)
-    for what, count in said["left_out"].items():
-        box, _, reason = what.rpartition(": ")
-        yield Sample("auroral_ledger_rows_total", count, {"stream": box, "reason": reason})
+    counted = {
+        (box, reason): count for what, count in said["left_out"].items() for box, _, reason in [what.partition(": ")]
+    }
+    queries = {one["query"] for one in said["outputs"].values()}
+    boxes = [box for fragment in deployed.fragments.all if fragment.name in queries for box in fragment.checked.boxes]
+    yield from _ledger(counted, [box.box.name for box in boxes if box.typed.leaves_out], OF_BOXES)
     yield Sample("auroral_not_started", len(said["not_started"]))
 
 
@@ -94,6 +106,13 @@ def _of_client(said: Said, deployed: Deployed, now: float) -> Iterator[Sample]:
         labels = {"stream": one["stream"], "sink": one["sink"]}
         yield Sample("auroral_sink_failing", one["failing"] is not None, labels)
         yield Sample("auroral_sink_behind_buckets", one["behind"], labels)
+
+
+def _ledger(counted: Mapping[tuple[str, str], int], of: Iterable[str], reasons: Iterable[Reason]) -> Iterator[Sample]:
+    """What may come to be counted is 0 until then: of a counter that begins with its first rows, nobody sees that it has gone up."""
+    none = {(name, str(reason)): 0 for name in of for reason in reasons}
+    for (name, reason), count in {**none, **counted}.items():
+        yield Sample("auroral_ledger_rows_total", count, {"stream": name, "reason": reason})
 
 
 def _frontier(stream: str, frontier: int, deployed: Deployed, now: float) -> Iterator[Sample]:

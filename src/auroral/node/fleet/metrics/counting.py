@@ -42,6 +42,7 @@ class Counting:
                 case Evaluate():
                     lane = "tentative" if effect.tentative else "stable"
                     self._running[core, effect.job] = (self.clock.now(), lane)
+                    self.failed[core.rpartition("@")[0], lane] += 0
                 case _:
                     pass
 
@@ -73,6 +74,8 @@ class Counting:
 
     def _subscribes(self, core: str, to: str, asked: Subscribe) -> None:
         lanes = {Lane.FRESH: (True,), Lane.CORRECT: (False,), Lane.BOTH: (True, False)}[asked.lane]
+        # Counted from zero on: of a counter that begins with one, nobody sees that it has gone up.
+        self.switches[asked.stream] += 0
         before = {self._read_from.get((core, asked.stream, fresh)) for fresh in lanes}
         if before - {None, to}:
             self.switches[asked.stream] += 1

@@ -45,7 +45,7 @@ def with_metrics(deployed: Deployed, where: str) -> Deployed:
     """Durable when this returns, and written down for Prometheus. Processes that run follow by themselves."""
     if where != deployed.agreed.metrics:
         _must_be_free(places(replace(deployed, agreed=replace(deployed.agreed, metrics=where))))
-        deployed = deployed.agree_on_metrics(where)
+        deployed = deployed.agree_on(metrics=where)
     write_targets(deployed)
     return deployed
 

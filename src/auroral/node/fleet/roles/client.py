@@ -109,9 +109,9 @@ class ClientProcess(Process):
                     await asyncio.wait([merging])
                     raise
                 except StorageError as error:
-                    _log.error("%s", error)
+                    _log.error("%s", error, extra={"stream": stream})
                 except DamagedOutput as error:
-                    _log.error("%s", error)
+                    _log.error("%s", error, extra={"stream": stream})
                     self.events.note("damaged", stream=stream, detail=str(error)[:500])
                     del logs[stream]
             await self._publish()

@@ -145,7 +145,7 @@ class NodeProcess(Process):
             self.stores.pop(core).close()
         if core in self.evaluations:
             self.evaluations.pop(core).close()
-        _log.error("%s cannot be started, and is tried again: %s", core, error)
+        _log.error("%s cannot be started, and is tried again: %s", core, error, extra={"core": core})
         if self.not_started.get(core) != str(error):
             self.events.note("not started", core=core, detail=str(error)[:500])
         self.not_started[core] = str(error)

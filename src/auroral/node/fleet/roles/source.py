@@ -93,11 +93,11 @@ class SourceProcess(Process):
 
     def _cut_off(self, detail: str) -> None:
         self.refusals.note("not whole", f"{self.name}: {detail}")
-        _log.warning("%s: %s", self.name, detail)
+        _log.warning("%s: %s", self.name, detail, extra={"stream": self.name})
 
     def _note(self, detail: str) -> None:
         self.events.note("input", stream=self.name, detail=detail)
-        _log.warning("%s: %s", self.name, detail)
+        _log.warning("%s: %s", self.name, detail, extra={"stream": self.name})
 
     async def begin(self) -> None:
         deployed, assembly = self.deployed, self.deployed.assembly
@@ -156,7 +156,7 @@ class SourceProcess(Process):
                 await proxy.advance(wall_clock())
             except StorageError as error:
                 # Nothing is given that is not logged. When there is room, it goes on.
-                _log.error("%s cannot log, and waits: %s", self.name, error)
+                _log.error("%s cannot log, and waits: %s", self.name, error, extra={"stream": self.name})
                 await asyncio.sleep(1)
 
     def status(self) -> dict[str, Any]:
