@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 import time
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 
 from auroral.commands.fleet.ui import must_be_installed, page
 from auroral.commands.interrupts import noted
-from auroral.commands.options import add_json
+from auroral.commands.options import add_json, seconds_within
 from auroral.commands.spark import must_have_java
 from auroral.commands.terminal import FINE, WRONG_INPUT, say, say_json
 from auroral.model.errors import AuroralError
@@ -28,7 +28,9 @@ EVERY = 1.0
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("--seconds", type=_seconds, default=55.0, metavar="N", help="how long traffic flows (55)")
+    parser.add_argument(
+        "--seconds", type=seconds_within(20, 86_400), default=55.0, metavar="N", help="how long traffic flows (55)"
+    )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the traffic (1)")
     parser.add_argument(
         "--folder",
@@ -193,13 +195,3 @@ def _line(status: dict[str, Any]) -> str:
 def _delivered(one: dict[str, Any]) -> str:
     alerts = ", ".join(f"{row['src']} ({row['connections']} to {row['ports']} ports)" for row in one["rows"])
     return f"alerts of second {one['bucket']}: {one['kind']:9} {alerts or 'none'}"
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 20 <= seconds <= 86_400:
-        raise ArgumentTypeError(f"{text!r}; allowed are 20 to 86400 seconds")
-    return seconds

@@ -83,6 +83,21 @@ def by_stream(option: str, pairs: Sequence[tuple[str, T]]) -> dict[str, T]:
     return found
 
 
+def seconds_within(lowest: float, highest: float) -> Callable[[str], float]:
+    """Reads a number of seconds."""
+
+    def read(text: str) -> float:
+        try:
+            seconds = float(text)
+        except ValueError:
+            seconds = -1.0
+        if not lowest <= seconds <= highest:
+            raise ArgumentTypeError(f"{text!r}; allowed are {lowest:g} to {highest:g} seconds")
+        return seconds
+
+    return read
+
+
 def add_stime(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--stime",

@@ -145,8 +145,9 @@ def facts_in(path: Path) -> Facts:
         began=min(times, default=None),
         ended=made if running else max(times, default=None),
         inputs={
-            s: (way, log.state.rows, log.state.ended) if (log := sources.get(s)) else (way, 0, False)
-            for s, way in inputs.items()
+            given.stream: (inputs.get(given.stream, ""), log.state.rows if log else 0, bool(log and log.state.ended))
+            for given in folder.checked.diagram.inputs
+            for log in [sources.get(given.stream)]
         },
         outputs={stream: (sinks.get(stream, ""), frontier) for stream, frontier in frontiers.items()},
         bounds={} if deployed is None else deployed.agreed.bounds,

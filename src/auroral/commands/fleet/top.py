@@ -21,7 +21,7 @@ from auroral.commands.fleet.common import add_folder, fleet_of
 from auroral.commands.fleet.toplines import SORTS, Line, chosen, lines_of
 from auroral.commands.fleet.topscreen import Screen, drawn, numbers
 from auroral.commands.fleet.watch import stories
-from auroral.commands.options import add_json
+from auroral.commands.options import add_json, seconds_within
 from auroral.commands.terminal import FINE, columns, say, say_json
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.processes import Fleet
@@ -52,7 +52,9 @@ _SEQUENCES = {
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--sort", choices=list(SORTS), default="process", help="by what lines are sorted (process)")
     parser.add_argument("--filter", metavar="TEXT", default="", help="only lines with this text")
-    parser.add_argument("--every", metavar="SECONDS", type=_seconds, default=1.0, help="how often it is looked (1)")
+    parser.add_argument(
+        "--every", metavar="SECONDS", type=seconds_within(0.1, 3600), default=1.0, help="how often it is looked (1)"
+    )
     parser.add_argument(
         "--count",
         metavar="N",
@@ -238,16 +240,6 @@ def _is_text(typed: bytes) -> bool:
         return len(typed.decode()) == 1
     except UnicodeDecodeError:
         return False
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0.1 <= seconds <= 3600:
-        raise ArgumentTypeError(f"{text!r}; allowed are 0.1 to 3600 seconds")
-    return seconds
 
 
 def _count(text: str) -> int:
