@@ -23,6 +23,7 @@ from auroral.node.outputlog import OutputLog
 from auroral.node.report import Report
 from auroral.node.runfolder import RunFolder
 from auroral.reporting.incidents import Incident, incidents_in
+from auroral.ui.conditions import Condition
 from auroral.ui.timeline import Timeline
 
 _MOST_BARS = 20_000
@@ -179,7 +180,8 @@ def _frontiers(folder: RunFolder) -> dict[str, int | None]:
 def _timeline(deployed: Deployed, events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     about = dict.fromkeys(deployed.fragments.sources, "source") | dict.fromkeys(deployed.nodes, "node")
     about |= {CLIENT: "client"} | ({SPARK: "spark"} if SPARK in deployed.here else {})
-    found = Timeline({name: what for name, what in about.items() if name in deployed.here}, most=_MOST_BARS)
+    here = {name: what for name, what in about.items() if name in deployed.here}
+    found = Timeline(here, most=_MOST_BARS, ended=Condition.UNKNOWN)
     found.add(events)
     return found.to_json()
 

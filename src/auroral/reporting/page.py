@@ -124,8 +124,8 @@ _CONDITIONS = {
     "stabilising": "stabilising: being corrected",
     "blocked": "blocked: cannot go on",
     "silent": "silent",
-    "failed": "failed or ended",
-    "unknown": "nothing was heard yet",
+    "failed": "failed",
+    "unknown": "starts, or was ended",
 }
 _CAME = {
     "stable": "stable at once",
@@ -143,7 +143,7 @@ def _sign(name: str, words: str, kind: str = "swatch") -> Markup:
 def _incident(number: int, one: Incident) -> list[Child]:
     lasted = "" if one.point else "not over" if one.end is None else length(one.end - one.begin)
     what: Child = [one.what, tag("small", f": {one.detail}") if one.detail else None]
-    return [str(number), moment(one.begin), lasted, one.who, what]
+    return [str(number), _when(one.begin), lasted, one.who, what]
 
 
 def _lives(facts: Facts) -> list[Child]:
@@ -158,7 +158,7 @@ def _lives(facts: Facts) -> list[Child]:
             end = "runs, or was killed" if after is None else "was killed: it said nothing of its end"
         failed = str(spell.said.get("failed") or "")
         lasted = "" if spell.ended is None else length(spell.ended - spell.began)
-        rows.append([moment(spell.began), lasted, end, failed])
+        rows.append([_when(spell.began), lasted, end, failed])
     return [
         table(("begun (UTC)", "lasted", "ended as", "because"), rows[:MOST_ROWS]),
         _more(len(rows), MOST_ROWS, "lives"),
@@ -195,7 +195,7 @@ def _spells(course: Course, facts: Facts) -> list[Child]:
             lacked = f"{lacked} (the client was killed meanwhile: what was tentative before is not counted)".strip()
         counts = [str(said.get(kind, 0)) for kind in ("tentative", "corrected", "confirmed", "missed")]
         ended = "" if spell.ended is None else of_day(spell.ended)
-        rows.append([moment(spell.began), ended, lasted, *(counts if spell.ended is not None else [""] * 4), lacked])
+        rows.append([_when(spell.began), ended, lasted, *(counts if spell.ended is not None else [""] * 4), lacked])
     hidden = course.earlier + max(0, len(course.spells) - MOST_ROWS)
     head = ("tentative from (UTC)", "to", "lasted", "buckets", "corrected", "confirmed", "lost", "what was lacking")
     before = (
@@ -262,6 +262,11 @@ def _stime(at: int | None) -> str:
     except (OverflowError, ValueError, OSError):
         # Times that no calendar has.
         return f"{at} us"
+
+
+def _when(at: float) -> Markup:
+    """In one piece, wherever a line ends."""
+    return tag("time", moment(at))
 
 
 def _more(there: int, shown: int, what: str) -> Child:

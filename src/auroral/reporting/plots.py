@@ -75,7 +75,7 @@ def _bar(condition: Condition, begin: float, end: float, y: float, axis: Axis) -
     said = tag("title", f"{condition}, {moment(begin)} for {length(end - begin)}")
     x, wide = axis.x(begin), max(1.0, round(axis.x(end) - axis.x(begin), 1))
     parts: list[Child] = [said, tag("rect", x=x, y=y, width=wide, height=_BAR, rx=2)]
-    if wide > 8 * len(condition):
+    if wide > 8 * len(condition) and condition is not Condition.UNKNOWN:
         parts.append(tag("text", str(condition), x=x + 5, y=y + 11, class_="word"))
     return tag("g", parts, class_=f"bar {condition}")
 

@@ -88,6 +88,8 @@ class Timeline:
     changes: int = 0
     most: int = MOST_BARS
     """Bars of each row."""
+    ended: Condition = Condition.FAILED
+    """The condition of a process that was ended as it should be."""
 
     def add(self, events: Iterable[Mapping[str, Any]]) -> None:
         for event in events:
@@ -100,7 +102,7 @@ class Timeline:
         if (words := _MARKS.get(kind)) is not None:
             row.mark(at, words.format_map(_Said(event)), kind in _ALARMS)
         if kind in _DOWN:
-            row.turn(Condition.FAILED, at)
+            row.turn(self.ended if kind == "ending" else Condition.FAILED, at)
         elif kind == "state":
             row.states[str(event["core"]), str(event["stream"])] = of_state(str(event["state"]))
             row.turn(worst(row.states.values()), at)
