@@ -32,7 +32,7 @@ def test_all_files_of_the_starter_are_copied_and_called_as_the_project(auroral: 
 def test_the_wheel_has_the_starter(tmp_path: Path) -> None:
     (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
     with zipfile.ZipFile(wheel) as packed:
-        assert {f"auroral/starter/{file}" for file in FILES} <= set(packed.namelist())
+        assert {"auroral/reporting/style.css", *(f"auroral/starter/{file}" for file in FILES)} <= set(packed.namelist())
 
 
 @pytest.mark.parametrize("name", ["3shops", "a shop", "shop.py", "läden", "x" * 65, "/", "-", "_x", 'a"b'])

@@ -178,6 +178,24 @@ def test_what_is_sent_again_is_no_news(collector: Collector) -> None:
     assert names(collector, source, "auroral.bucket") == [("close oslo", 5), ("close oslo", 6), ("close oslo", 7)]
 
 
+def test_of_some_buckets_only_all_processes_choose_the_same(
+    collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "traceidratio")
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", "0.3")
+    source = Process(collector, "oslo", sources=["oslo@oslo"])
+    client = Process(collector, "client", outputs=["alerts"])
+    for bucket in range(90):
+        source.saw(1.0, "oslo@oslo", Woken(), Send("q@na", given(ROWS, begin=bucket)))
+        client.saw(2.0, "client", Woken(), Deliver("alerts", bucket, ROWS, True))
+    source.provider.shutdown()
+    client.provider.shutdown()
+    chosen = {
+        kind: {s.trace for s in collector.spans if s.name.startswith(kind)} for kind in ("close", "deliver", "bucket")
+    }
+    assert chosen["close"] == chosen["deliver"] == chosen["bucket"] and 10 < len(chosen["close"]) < 50
+
+
 def test_what_is_remembered_does_not_grow_with_the_run(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tracing, "MOST_AWAITED", 50)
     client = Process(collector, "client", outputs=["alerts", "rest"])

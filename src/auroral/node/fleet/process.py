@@ -35,7 +35,7 @@ from auroral.node.fleet.metrics.places import metrics_at
 from auroral.node.fleet.metrics.serving import MetricServer
 from auroral.node.fleet.refusals import Refusals, watch_handshakes
 from auroral.node.fleet.structuredlog import begin_logging
-from auroral.node.fleet.tracing import Tracing, provider_to
+from auroral.node.fleet.tracing import Tracing, must_be_installed, provider_to
 from auroral.node.runfolder import RunFolder
 from auroral.node.storeddiagram import load_diagram
 from auroral.wire.addresses import AddressBook
@@ -178,6 +178,13 @@ class Process:
         """Where traces were asked for when it was started."""
         deployed = self.deployed
         if not deployed.agreed.traces:
+            return
+        try:
+            must_be_installed()
+        except AuroralError as error:
+            # As on another machine, which has no collector to send to either: that is no reason not to compute.
+            _log.error("%s", error)
+            self.events.note("traces not sent", detail=str(error))
             return
         provider = provider_to(deployed.agreed.traces, self.name, deployed.folder.name)
         bucket, first, clocked = deployed.settings.bucket, deployed.first, deployed.agreed.origin is None
