@@ -19,7 +19,7 @@ EXAMPLE = """\
 STARTER = Path(__file__).parents[1] / "starter"
 CALLED = "my-project"
 """What the project is called in the files of the starter."""
-FILES = ("README.md", "diagram.py", "deploy.yaml", "test_diagram.py", "data/east.csv", "data/west.csv")
+FILES = ("README.md", ".gitignore", "diagram.py", "deploy.yaml", "test_diagram.py", "data/east.csv", "data/west.csv")
 ALLOWED = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
