@@ -34,8 +34,9 @@ from auroral.model.boxes.xsection import XSection
 from auroral.model.checking import Checked, check
 from auroral.model.diagram import DEFAULT_BUCKET, Box, Diagram, Input, Output, Query, Stamp
 from auroral.model.errors import DiagramError, Place, Problem
-from auroral.model.expression import default_functions
+from auroral.model.expression import Functions, default_functions
 from auroral.model.expression.functions import make_function
+from auroral.model.on_error import OnError
 from auroral.model.schema import Field, Schema, schema
 from auroral.model.types import LONG
 from auroral.model.windows import (
@@ -590,6 +591,16 @@ def test_the_box_that_loses_the_time_is_named(before, field, why, instead):
     assert f"it is on {field!r}, which does not carry the stime of {last!r}: " in warning.what and why in warning.what
     assert instead in warning.next_step
     assert warning.allowed.startswith(f"fields of {last!r} that do: ")
+
+
+def test_rows_that_a_map_rejects_lost_their_time_before_it():
+    """They have the fields that they came with, of which the map need not know."""
+    mapped = Box("mapped", Map((("t", "inverse(v)"),), OnError.REJECT), ("s",), ("t", "wrong"))
+    windows = Box("windows", Aggregate((("rows", "count()"),), FieldWindow("v", 3, 1)), ("wrong",), ("x",))
+    given = diagram(mapped, windows, stamp=Stamp("sec", 1_000_000), outputs=(Output("t"), Output("x")))
+    inverse = make_function("inverse", lambda n: 1 // n, "int", "int")
+    (warning,) = check(given, Functions({"inverse": inverse})).warnings
+    assert "input 's' takes its stime from the field 'sec'" in warning.what
 
 
 def test_windows_of_values_that_are_asked_for_are_not_warned_of():

@@ -6,12 +6,23 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from auroral.model import types
 from auroral.model.boxes.base import Report, TypedBox
 from auroral.model.errors import DiagramError, Problem, unknown_name
-from auroral.model.expression import Functions, Scope, Typed, parse_aggregate, resolve, user_functions, users_wrote
+from auroral.model.expression import (
+    AggregateCall,
+    Expr,
+    Functions,
+    Scope,
+    Typed,
+    judge_without_fields,
+    parse_aggregate,
+    resolve,
+    user_functions,
+    users_wrote,
+)
 from auroral.model.expression.functions import Function
 from auroral.model.packages import Kind as Offered
 from auroral.model.packages import loaded, names_offered, offered
@@ -21,6 +32,8 @@ BUILT_IN = ("count", "sum", "avg", "min", "max", "stddev", "firstval", "lastval"
 ORDER_SENSITIVE = ("firstval", "lastval")
 
 _NAME = re.compile(r"[^\W\d]\w*\Z")
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +105,42 @@ def called_functions(boxes: Iterable[TypedBox]) -> Functions:
 def typed_aggregate(name: str, text: str, scope: Scope, report: Report) -> TypedAggregate | None:
     """Parse and type one call such as `sum(bytes * 8)`."""
     report = report.at(text)
+    found = _call(name, text, report, lambda arg: resolve(arg, scope, report.functions))
+    if found is None:
+        return None
+    call, args, user = found
+    if user is not None:
+        return TypedAggregate(name, call.name, args, user.returns, user)
+    result = _result_type(call.name, args[0].type if args else None)
+    if result is None:
+        report.add(
+            f"aggregate {name!r}: {call.name} of a {args[0].type}",
+            allowed="numbers" if call.name in ("sum", "avg", "stddev") else "any type but binary",
+            next_step="take another field, or convert it in the argument, for example with double(x)",
+        )
+        return None
+    return TypedAggregate(name, call.name, args, result)
+
+
+def judge_aggregate_without_fields(name: str, text: str, report: Report) -> None:
+    """Note what is wrong with a call whatever the fields are."""
+    report = report.at(text)
+    _call(name, text, report, lambda arg: judge_without_fields(arg, report.functions))
+
+
+def _call(
+    name: str, text: str, report: Report, judge: Callable[[Expr], T]
+) -> tuple[AggregateCall, tuple[T, ...], UserAggregate | None] | None:
+    """The call, its arguments as `judge` has them, and who wrote its function; None where that is wrong, or missing, which is noted."""
     try:
         call = parse_aggregate(text)
-        args = tuple(resolve(arg, scope, report.functions) for arg in call.args)
-    except DiagramError as error:
-        report.take(error, f"aggregate {name!r}")
-        return None
-    try:
+        args = tuple(judge(arg) for arg in call.args)
         user = report.functions.aggregates.get(call.name) or _user_aggregate(call.name)
     except DiagramError as error:
         report.take(error, f"aggregate {name!r}")
         return None
     if user is not None:
-        return TypedAggregate(name, call.name, args, user.returns, user)
+        return call, args, user
     if call.name not in BUILT_IN and users_wrote(call.name):
         report.missing.append(
             Problem(
@@ -125,15 +161,7 @@ def typed_aggregate(name: str, text: str, scope: Scope, report: Report) -> Typed
             next_step=f"write {call.name}(x); several values go into one expression, as in {call.name}(x + y)",
         )
         return None
-    result = _result_type(call.name, args[0].type if args else None)
-    if result is None:
-        report.add(
-            f"aggregate {name!r}: {call.name} of a {args[0].type}",
-            allowed="numbers" if call.name in ("sum", "avg", "stddev") else "any type but binary",
-            next_step="take another field, or convert it in the argument, for example with double(x)",
-        )
-        return None
-    return TypedAggregate(name, call.name, args, result)
+    return call, args, None
 
 
 def _known() -> list[str]:

@@ -24,7 +24,7 @@ from auroral.model.region_checks import unwritten
 from auroral.model.stream import CONTROL, ClockField, StreamType
 from auroral.model.table_checks import table_problems
 from auroral.model.types import LONG, Kind
-from auroral.model.unjudged import passes_rows_on, problems_apart_from_types
+from auroral.model.unjudged import judge_apart_from_types, passes_rows_on
 from auroral.model.window_samples import CheckedBox, with_window_samples
 
 __all__ = ["Checked", "CheckedBox", "check"]
@@ -225,8 +225,11 @@ class _Checking:
     def _box(self, box: Box) -> CheckedBox | None:
         place = placed(box.place, f"box {box.name!r}")
         known = [None if stream in self.unknown else self.streams.get(stream) for stream in box.inputs]
+        # A bucket of no length is a problem already; boxes are judged all the same.
+        report = Report(box.name, place, self.functions, max(1, self.diagram.bucket), box.inputs, tables=self.tables)
         if None in known:
-            self.problems += problems_apart_from_types(box.spec, known, place)
+            judge_apart_from_types(box.spec, known, report)
+            self.problems += report.problems
             self.unknown.update(box.outputs)
             return self._behind(box, place)
         revised = next((stream for stream in box.inputs if self.streams[stream].kept is not None), None)
@@ -234,8 +237,6 @@ class _Checking:
             self.problems.append(_takes_no_revisions(box, revised, place))
             self.unknown.update(box.outputs)
             return None
-        # A bucket of no length is a problem already; boxes are judged all the same.
-        report = Report(box.name, place, self.functions, max(1, self.diagram.bucket), box.inputs, tables=self.tables)
         typed = box.spec.resolve([self.streams[stream] for stream in box.inputs], len(box.outputs), report)
         typed = None if report.problems else typed
         self.problems += report.problems

@@ -44,6 +44,9 @@ def lost_time(diagram: Diagram, streams: Mapping[str, StreamType], stream: str, 
                         "give their inputs one unit (--stime), and their windows one size",
                     )
                 stream = without
+            case Map() if port > 0:
+                # Rows that it rejects, with the fields that they came with.
+                stream = box.inputs[0]
             case Map(columns=columns):
                 copied = copied_field(box, field)
                 if copied is None:

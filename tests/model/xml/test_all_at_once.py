@@ -106,6 +106,53 @@ def test_the_known_side_of_a_join_is_judged() -> None:
     assert found == ["unknown stream 'nowhere'", "unknown field 'yy'"]
 
 
+def test_what_is_wrong_whatever_the_fields_are_is_said_of_boxes_behind_a_wrong_one() -> None:
+    """Otherwise it would be found only when the box before is mended."""
+    functions = {
+        "aggregate-function.0": "averge(v)",
+        "aggregate-function.1": "sum(sqr(v))",
+        "aggregate-function.2": "max(w)",
+    }
+    wrong = box("aggregate", {**AGGREGATE, **functions, "advance": "20"}, ["nowhere"], ["x"])
+    mapped = {"expression.0": "strln(k) + unheard", "output-field-name.0": "n", "expression.1": "'a' * 2"}
+    after = box("map", {**mapped, "output-field-name.1": "m"}, ["x"], ["y"], "after")
+    with pytest.raises(DiagramError) as caught:
+        check(load(wrong, after).diagram)
+    unknown, advance, *rest = sorted(caught.value.problems, key=lambda problem: problem.place.line)
+    found = {problem.place.line: (problem.what, problem.next_step) for problem in rest}
+    assert unknown.what == "unknown stream 'nowhere'" and "advance 20 is larger" in advance.what
+    assert list(found) == [12, 13, 18, 20]
+    assert found[12] == ("unknown aggregate function 'averge'", "did you mean 'avg'?")
+    assert "unknown function 'sqr'" in found[13][0] and found[13][1] == "did you mean 'sqrt'?"
+    assert "unknown function 'strln'" in found[18][0] and found[18][1] == "did you mean 'strlen'?"
+    assert "* does not work" in found[20][0]
+
+
+def test_a_parameter_that_cannot_be_read_hides_no_other() -> None:
+    functions = {"aggregate-function.0": "averge(v)", "aggregate-function.1": "max(w)", "aggregate-function.2": "max("}
+    wrong = {**AGGREGATE, **functions, "window-size-by": "VALUE", "group-by": "kk"}
+    cases = {"expression.0": "w > 1", "expression.1": "sqr(v) > 1", "pass-on-false-port": "maybe"}
+    after = box("filter", {"expression.0": "nobody > 1"}, ["y"], ["last"], "after")
+    found = problems(box("aggregate", wrong), box("filter", cases, outs=["x", "y"], name="cases"), after)
+    said = {problem.place.line: problem.what.splitlines()[0] for problem in found}
+    assert said == {
+        9: "parameter 'window-size-by' is 'VALUE'",
+        12: "unknown aggregate function 'averge'",
+        13: "aggregate 'agg_1': unknown field 'w', at column 5:",
+        14: "parameter 'aggregate-function.2': the expression ends too early, at column 5:",
+        15: "unknown field 'kk'",
+        19: "predicate 0: unknown field 'w', at column 1:",
+        20: "predicate 1: unknown function 'sqr', at column 1:",
+        21: "parameter 'pass-on-false-port' is 'maybe'",
+        25: "predicate 0: unknown field 'nobody', at column 1:",
+    }
+    section = {"aggregate-function.0": "max(w)", "group-by": "kk", "window-size": "long"}
+    assert [problem.place.line for problem in problems(box("xsection", section))] == [7, 8, 9]
+    wrong["aggregate-function.1"] = "count()"
+    behind = [problem.what for problem in problems(box("aggregate", wrong, ["nowhere"]))]
+    assert len(behind) == 4 and behind[2] == "unknown aggregate function 'averge'"
+
+
 def test_each_input_of_a_union_is_judged() -> None:
     slim, text = ({"expression.0": e, "output-field-name.0": n} for e, n in (("t", "only"), ("k", "t")))
     whole = {"expression.0": "t", "output-field-name.0": "t"}

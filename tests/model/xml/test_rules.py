@@ -126,6 +126,29 @@ def test_rule_5_numbered_parameters_stop_at_a_gap() -> None:
     assert said.place.line == 9
 
 
+def test_rule_5_a_name_that_may_be_left_out_makes_no_gap() -> None:
+    functions = {f"aggregate-function.{n}": call for n, call in enumerate(("count()", "max(v)", "min(v)"))}
+    third = {"aggregate-function-output-name.2": "Low"}
+    body = box("aggregate", {**AGGREGATE, **functions, **third})
+    loaded = load(body)
+    (found,) = loaded.diagram.boxes
+    assert found.spec.functions == (("agg_0", "count()"), ("agg_1", "max(v)"), ("low", "min(v)"))
+    assert not loaded.warnings
+    said = warning(box("aggregate", {**AGGREGATE, **third}))
+    assert (
+        said.what
+        == "parameter 'aggregate-function-output-name.2' is ignored: there is no 'aggregate-function.2' that it names"
+    )
+    fields = {"out-field.0": "v", "out-field.1": "t", "out-field-name.1": "At", "window-size": "1"}
+    expressions = {"key-field": "t", "expression.0": "v", "expression.1": "t", "output-field-name.1": "At"}
+    sampled, combined = (
+        found.spec
+        for type_name, given in (("resample", fields), ("combine", expressions))
+        for found in load(box(type_name, given, ["a", "b"])).diagram.boxes
+    )
+    assert [name for name, _ in sampled.fields] == [name for name, _ in combined.columns] == ["v", "at"]
+
+
 def test_rule_5_numbers_start_at_0() -> None:
     found = problem(box("filter", {"expression.1": "v > 1"}))
     assert "'expression.0' is required" in found.what

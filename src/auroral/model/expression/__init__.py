@@ -16,7 +16,7 @@ from auroral.model.expression.functions import (
 )
 from auroral.model.expression.parse import parse, parse_aggregate
 from auroral.model.expression.problems import ExpressionError, NotRegistered, users_wrote
-from auroral.model.expression.resolve import resolve
+from auroral.model.expression.resolve import judge_without_fields, resolve
 from auroral.model.expression.scope import Scope
 from auroral.model.expression.syntax import AggregateCall, Expr
 from auroral.model.expression.typed import (
@@ -34,6 +34,7 @@ __all__ = [
     "parse",
     "parse_aggregate",
     "resolve",
+    "judge_without_fields",
     "sql",
     "Expr",
     "AggregateCall",

@@ -45,7 +45,20 @@ def resolve(expr: Expr | SqlExpression, scope: Scope, functions: Functions | Non
     """
     if isinstance(expr, SqlExpression):
         return judged(expr, scope)
-    resolver = _Resolver(scope, default_functions() if functions is None else functions)
+    root = _found(expr, scope, default_functions() if functions is None else functions)
+    assert root is not None and not isinstance(root, BareNull)  # or it was reported
+    return root
+
+
+def judge_without_fields(expr: Expr, functions: Functions) -> None:
+    """Raise an ExpressionError if something is wrong with the expression whatever the fields are: a function that nobody knows, a
+    text that is added to a number."""
+    _found(expr, None, functions)
+
+
+def _found(expr: Expr, scope: Scope | None, functions: Functions) -> Found:
+    """Without a scope, any name may be a field, of any type."""
+    resolver = _Resolver(scope, functions)
     root = resolver.visit(expr.root)
     if isinstance(root, BareNull):
         resolver.report(
@@ -57,12 +70,11 @@ def resolve(expr: Expr | SqlExpression, scope: Scope, functions: Functions | Non
     for found, error in ((resolver.problems, ExpressionError), (resolver.missing, NotRegistered)):
         if found:
             raise error(expr.text, (point(p, expr.text, at) for at, p in sorted(found, key=lambda one: one[0])))
-    assert root is not None and not isinstance(root, BareNull)  # or it was reported
     return root
 
 
 class _Resolver:
-    def __init__(self, scope: Scope, functions: Functions):
+    def __init__(self, scope: Scope | None, functions: Functions):
         self._scope, self._functions = scope, functions
         self.problems: list[tuple[int, Problem]] = []
         self.missing: list[tuple[int, Problem]] = []
@@ -75,6 +87,8 @@ class _Resolver:
             case Literal():
                 return self._literal(node)
             case Name():
+                if self._scope is None:
+                    return None
                 found = self._scope.find(node)
                 if isinstance(found, Problem):
                     self.problems.append((node.at, found))

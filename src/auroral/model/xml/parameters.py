@@ -303,6 +303,18 @@ class Parameters:
                 )
         return tuple(values)
 
+    def names_of(self, count: int, name: str, whose: str) -> list[str | None]:
+        """The value of name.N for each of `count` parameters `whose`.N, None where it is left out: such a name makes no gap."""
+        for given, element in self.given.items():
+            numbered = _NUMBERED.fullmatch(given)
+            if numbered and numbered[1] == name and int(numbered[2]) >= count:
+                self.notes.warn(
+                    element,
+                    f"parameter {given!r} is ignored: there is no '{whose}.{numbered[2]}' that it names",
+                    next_step="give both the same number",
+                )
+        return [self.text(f"{name}.{number}") for number in range(count)]
+
     def rest(self, *used: str) -> tuple[tuple[str, str], ...]:
         """All parameters but those whose base names are given, as they count."""
         return tuple((name, value) for name, value in self.values.items() if base(name) not in used)

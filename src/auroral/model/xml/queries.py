@@ -13,6 +13,7 @@ from auroral.model.diagram import Box, ConnectionPointView, Query, QueueOptions
 from auroral.model.errors import DiagramError, nearest, unknown_name
 from auroral.model.packages import Kind, names_offered
 from auroral.model.tables import Table
+from auroral.model.unjudged import Misread
 from auroral.model.xml.boxes import ARRAY_BOXES, SHAPES, is_array_box, spec_of
 from auroral.model.xml.notes import Notes
 from auroral.model.xml.parameters import Parameters, Shape
@@ -227,7 +228,7 @@ class Queries:
             return UNREADABLE
         parameters = Parameters(element, shape, self.notes, changes)
         spec = spec_of(type_name, parameters, inputs)
-        return UNREADABLE if parameters.failed else spec
+        return Misread(spec) if parameters.failed else spec
 
     def _table(self, element: Element) -> Table | None:
         name, schema = self.notes.name(element), self.schemas.of(element)

@@ -16,9 +16,8 @@ from auroral.model.boxes.sorting import BSort, WSort
 from auroral.model.boxes.waitfor import WaitFor
 from auroral.model.boxes.xsection import XSection
 from auroral.model.duration import UNITS
-from auroral.model.expression import parse_aggregate
 from auroral.model.xml.parameters import LARGEST, Parameters, Shape
-from auroral.model.xml.windowed import LOCAL_CLOCK, on_clock
+from auroral.model.xml.windowed import LOCAL_CLOCK, named_calls, on_clock
 
 WITHIN = "auroral:within"
 """A length of time where seconds of window-size are too coarse."""
@@ -58,24 +57,24 @@ def waitfor(parameters: Parameters, _inputs: int) -> BoxSpec:
 
 
 def resample(parameters: Parameters, _inputs: int) -> BoxSpec:
-    fields, names = parameters.run("out-field"), parameters.run("out-field-name")
-    pairs = tuple((names[n] if n < len(names) else field, field) for n, field in enumerate(fields))
+    fields = parameters.run("out-field")
+    names = parameters.names_of(len(fields), "out-field-name", "out-field")
+    pairs = tuple((field if name is None else name, field) for name, field in zip(names, fields, strict=True))
     return Resample(pairs, _microseconds(parameters) or 0, parameters.names("group-by"))
 
 
 def xsection(parameters: Parameters, _inputs: int) -> BoxSpec:
-    calls = parameters.expressions("aggregate-function", parse_aggregate)
-    names = parameters.run("aggregate-function-output-name")
-    named = tuple((names[n] if n < len(names) else f"agg_{n}", call) for n, call in enumerate(calls))
-    return XSection(named, parameters.names("group-by"), _microseconds(parameters))
+    return XSection(named_calls(parameters), parameters.names("group-by"), _microseconds(parameters))
 
 
 def combine(parameters: Parameters, _inputs: int) -> BoxSpec:
-    expressions, names = parameters.sources("expression"), parameters.run("output-field-name")
+    expressions = parameters.sources("expression")
+    names = parameters.names_of(len(expressions), "output-field-name", "expression")
     columns = []
-    for number, expression in enumerate(expressions):
+    for number, (name, expression) in enumerate(zip(names, expressions, strict=True)):
         bare = re.fullmatch(r"(?:\w+\.)?(\w+)", expression) if isinstance(expression, str) else None
-        columns.append((names[number] if number < len(names) else bare[1] if bare else f"field_{number}", expression))
+        made = bare[1] if bare else f"field_{number}"
+        columns.append((made if name is None else name, expression))
     return Combine(parameters.text("key-field") or "", tuple(columns))
 
 

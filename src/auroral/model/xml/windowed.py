@@ -47,7 +47,7 @@ def _aggregate(parameters: Parameters) -> Aggregate:
     """`drop-mode` and `last-agg` steered how the old engine passed on dropped windows: an aggregate here knows what was dropped."""
     if KIND in parameters.given:
         start, group_by = parameters.text("auroral:start"), parameters.names("group-by")
-        return Aggregate(_calls(parameters), our_window(parameters), group_by, start)
+        return Aggregate(named_calls(parameters), our_window(parameters), group_by, start)
     by_tuples = parameters.choice("window-size-by", SIZE_BYS) == "TUPLES"
     by_field = parameters.choice("order-by", ORDER_BYS) == "FIELD"
     field = parameters.text("order-on-field")
@@ -58,7 +58,7 @@ def _aggregate(parameters: Parameters) -> Aggregate:
             at="order-by" if by_field else "window-size-by",
             next_step='add <parameter name="order-on-field" value="..."/>',
         )
-    calls, start = _calls(parameters), parameters.text("auroral:start")
+    calls, start = named_calls(parameters), parameters.text("auroral:start")
     timeout, slack = _timeout(parameters), parameters.whole("slack") or 0
     independent = parameters.flag("independent-window-alignment")
     group_by = parameters.names("group-by")
@@ -103,10 +103,12 @@ def _say_repeated(
         parameters.warn("group-by", reason, "group by a copy of it, made in a map before, to have both")
 
 
-def _calls(parameters: Parameters) -> tuple[tuple[str, str], ...]:
+def named_calls(parameters: Parameters) -> tuple[tuple[str, str], ...]:
+    """Of an aggregate or a cross section."""
     functions = parameters.expressions("aggregate-function", parse_aggregate)
-    named = parameters.run("aggregate-function-output-name")
-    return tuple((named[n] if n < len(named) else f"agg_{n}", call) for n, call in enumerate(functions))
+    names = parameters.names_of(len(functions), "aggregate-function-output-name", "aggregate-function")
+    named = enumerate(zip(names, functions, strict=True))
+    return tuple((f"agg_{n}" if name is None else name, call) for n, (name, call) in named)
 
 
 def join(type_name: str, left_size: str, right_size: str) -> Callable[[Parameters, int], BoxSpec]:
