@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from auroral.dpc.coverage import Coverage
-from auroral.dpc.events import Deliver, Evaluate, Evaluated, Event, Failed, Miss, Received, Send, Woken
+from auroral.dpc.events import Deliver, Effect, Evaluate, Evaluated, Event, Failed, Miss, Received, Send, Woken
 from auroral.dpc.values import Confirm, Content, Stable, Tentative
 from auroral.node.fleet import tracing
 from auroral.node.fleet.tracing import (
@@ -25,6 +28,9 @@ from auroral.node.fleet.tracing import (
     root_of,
     trace_of,
 )
+from auroral.sim.scenario import CLIENT
+from auroral.sim.stage import Stage
+from sim.scenarios import chain
 
 RUN = "scans-1"
 
@@ -224,3 +230,48 @@ def test_what_is_no_address(text: str) -> None:
 def test_other_runs_and_buckets_are_other_traces() -> None:
     assert len({trace_of(run, bucket) for run in ("a", "b") for bucket in range(100)}) == 200
     assert 0 < trace_of("a", 1) < 2**128 and 0 < root_of("a", 1) < 2**64
+
+
+@pytest.mark.slow
+def test_the_protocol_under_a_failure_is_traced_as_a_whole() -> None:
+    """The cores themselves, in virtual time, each with the traces of a process: what was tentative is corrected in the same trace."""
+    stage = Stage(chain("at 5s silence t; at 15s resume t", seconds=25))
+    sent = InMemorySpanExporter()
+    traced: dict[str, Tracing] = {}
+    sources = [stage.scenario.names(stream)[0] for stream in stage.scenario.sources]
+
+    def saw(now: float, core: str, event: Event, effects: Sequence[Effect]) -> None:
+        clock[0] = now
+        if core not in traced:
+            provider = TracerProvider(id_generator=tracing._ids())
+            provider.add_span_processor(SimpleSpanProcessor(sent))
+            outputs = stage.scenario.outputs if core == CLIENT else ()
+            ends_at = lambda bucket: (bucket + 1) * 0.5  # noqa: E731
+            traced[core] = Tracing(provider, RUN, lambda: clock[0], ends_at, sources, outputs)
+        traced[core].saw(core, event, effects)
+
+    clock = [0.0]
+    stage.world.observers.append(saw)
+    stage.world.run(40)
+    found: dict[int, list[ReadableSpan]] = {}
+    for span in sent.get_finished_spans():
+        assert span.context.trace_id == trace_of(RUN, int(span.attributes["auroral.bucket"]))
+        found.setdefault(int(span.attributes["auroral.bucket"]), []).append(span)
+    roots = {bucket: [span for span in spans if span.parent is None] for bucket, spans in found.items()}
+    assert {bucket: len(one) for bucket, one in roots.items()} == dict.fromkeys(range(50), 1)
+    silent = found[16]
+    names = Counter(span.name for span in silent)
+    assert names == {
+        "close s": 1,
+        "close t": 1,
+        "evaluate u.out": 4,
+        "evaluate f.out": 4,
+        "evaluate w.out": 4,
+        "gather": 12,
+        "deliver w.out": 2,
+        "bucket 16": 1,
+    }
+    given = [span for span in silent if span.name == "deliver w.out"]
+    assert [span.attributes["auroral.as"] for span in given] == ["tentative", "corrected"]
+    (root,) = roots[16]
+    assert root.start_time == 8_500_000_000 and root.end_time == given[-1].end_time > 15_000_000_000
