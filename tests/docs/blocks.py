@@ -86,6 +86,8 @@ def commands_of(block: Block) -> list[list[str]]:
             continue  # output of the command above
         for part in line.removeprefix("$ ").split(" && "):
             words = shlex.split(part, comments=True)
+            # Where the output goes is the shell's.
+            words = words[: words.index(">")] if ">" in words else words
             if not words:
                 continue
             if words[0] == "auroral" and prompt:
