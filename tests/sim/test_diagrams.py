@@ -59,6 +59,17 @@ def deployed(*sets: tuple[str, str, str]) -> str:
     return f"<deploy>{''.join(parts)}</deploy>"
 
 
+def test_runs_over_the_same_rows_can_be_compared_however_long_failures_take() -> None:
+    """Also one without failures goes on until the last window of the rows is closed."""
+    d = auroral.diagram("long", bucket="500ms")
+    east = d.input("east", "ts long, n int", stime="ts", unit="us")
+    east.aggregate("counts", {"rows": "count()"}, window="20s", advance="10s").output(availability="3s")
+    rows = {"east": [{"ts": 500_000 * step, "n": 1} for step in range(80)]}
+    calm, late = under_failures(d, rows), under_failures(d, rows, "at 35s silence east; at 45s resume east")
+    assert [row["rows"] for row in calm.rows("counts")] == [20, 40, 40, 40, 20]
+    assert late.ok and late.rows("counts") == calm.rows("counts")
+
+
 CHAIN = deployed(("u", "unite", "1 2"), ("s", "sieve", "3 4"), ("w", "count", "5 6"))
 MESH = deployed(("l", "left", "1 2"), ("r", "right", "3 4"), ("j", "join", "5 6 7"))
 

@@ -12,10 +12,10 @@ from auroral.dpc.values import Content
 from auroral.model.builder import DiagramBuilder, check
 from auroral.model.checking import Checked
 from auroral.model.deployment import Deployment
+from auroral.model.deployment_text import read_deployment_text
 from auroral.model.diagram import Diagram
 from auroral.model.duration import Duration, microseconds
 from auroral.model.errors import DiagramError, unknown_name
-from auroral.model.xml import read_deployment
 from auroral.sim.changed import versions
 from auroral.sim.faults import Fault, parse
 from auroral.sim.fragments import CannotBeSimulated, DiagramFragment, by_bucket, content, cut
@@ -96,7 +96,7 @@ def under_failures(
     it they compute the same from then on.
     """
     if isinstance(deployment, str):
-        deployment = read_deployment(deployment)
+        deployment = read_deployment_text(deployment)
     kept = None if keep is None else microseconds(keep) / 1e6
     choices = Choices(_policy(while_failing), _policy(while_correcting), kept)
     after = None if changed is None else check(changed)
@@ -104,7 +104,8 @@ def under_failures(
     given = rows_of(trial.checked.diagram, trial.calm.sources, rows)
     faults = parse(failures, trial.calm.hosts)
     trial.must_meet(given, faults)
-    run = observed(trial.scenario(given, faults, seed))
+    # To the end, so that two runs over the same rows can be compared, whatever fails in them.
+    run = observed(trial.scenario(given, faults, seed, to_the_end=True))
     outcome, first = judged(run), trial.first(given)
     answers = [
         Answer(one.at, stream, (first + one.bucket) * trial.interval, one.stable, trial.dicts(stream, one.content))
@@ -168,6 +169,12 @@ class Trial:
     def interval(self) -> int:
         return self.checked.diagram.bucket
 
+    @property
+    def horizons(self) -> int:
+        """In how many buckets behind the last row there may still be results of it."""
+        computed = (*self.fragments, *(one for each in self.later.values() for one in each))
+        return sum(max(h for output in one.outputs for h in output.reads.values()) for one in computed)
+
     def first(self, rows: Rows) -> int:
         """The number of the first bucket that has rows, since 1970."""
         numbers = [row.stime // self.interval for given in rows.values() for row in given]
@@ -177,12 +184,9 @@ class Trial:
 
     def must_meet(self, rows: Rows, faults: Iterable[Fault]) -> None:
         """A failure after everything was answered would be tried on nothing, and show nothing."""
-        first = self.first(rows)
+        first, settings = self.first(rows), self.calm.settings
         last = max(row.stime for given in rows.values() for row in given) // self.interval + 1 - first
-        computed = (*self.fragments, *(one for each in self.later.values() for one in each))
-        horizons = sum(max(h for output in one.outputs for h in output.reads.values()) for one in computed)
-        settings = self.calm.settings
-        due = (last + horizons) * settings.bucket + settings.bound
+        due = (last + self.horizons) * settings.bucket + settings.bound
         for fault in faults:
             if not fault.ends and fault.at >= due:
                 raise CannotBeSimulated(
@@ -206,12 +210,16 @@ class Trial:
             )
         return buckets
 
-    def scenario(self, rows: Rows, faults: tuple[Fault, ...] = (), seed: int = 0, least: float = 0.0) -> Scenario:
-        """At least so many seconds."""
+    def scenario(
+        self, rows: Rows, faults: tuple[Fault, ...] = (), seed: int = 0, least: float = 0.0, to_the_end: bool = False
+    ) -> Scenario:
+        """At least so many seconds. To the end: until all results of the rows are there, unless windows are too long for that."""
         first = self.first(rows)
         given = {stream: by_bucket(rows.get(stream, ()), self.interval, first) for stream in self.calm.sources}
         last = max((bucket for cells in given.values() for bucket in cells), default=0)
         buckets = max(self.buckets(faults, least), self._few(last + 1))
+        if to_the_end:
+            buckets = max(buckets, min(last + 1 + self.horizons, MOST_BUCKETS))
         return replace(
             self.calm,
             seed=seed,
