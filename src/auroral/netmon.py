@@ -29,4 +29,4 @@ busy.join(
     on="left.src = right.src",
     within="500ms",
     columns={"src": "left.src", "connections": "left.connections", "ports": "right.ports"},
-).output(availability="3s")
+).output(availability="5s")
