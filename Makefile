@@ -15,7 +15,7 @@ ARGS ?=
 # Files of tests in two processes, each with one Spark; `make test ARGS="-n 0"` uses one, as a debugger needs it.
 SIDE_BY_SIDE := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo test test-fast test-faults check bench docs lock setup clean
+.PHONY: help demo test test-fast test-faults check bench docs site lock setup clean
 
 help: ## list the targets
 	@echo "Auroral: make TARGET [ARGS=...]"
@@ -42,8 +42,12 @@ check: $(READY) ## lint, formatting, types
 bench: $(READY) ## measure speed against Structured Streaming; results in bench/results
 	@$(BIN)/python -m bench $(ARGS)
 
-docs: $(READY) ## rewrite the generated parts of docs/
+docs: $(READY) ## rewrite the generated parts of docs/, and its notebooks
 	@$(BIN)/python tools/generate_docs.py $(ARGS)
+	@$(BIN)/python tools/make_notebooks.py $(ARGS)
+
+site: $(READY) ## the documentation as a site, in build/site; a link that leads nowhere is an error
+	@$(BIN)/mkdocs build --strict $(ARGS)
 
 lock: $(READY) ## resolve requirements.lock anew from pyproject.toml
 	@sh tools/lock.sh $(BIN)/python

@@ -7,19 +7,25 @@ The blocks of one page run in order, in one namespace and one temporary folder:
 - of `console parsed` the same lines are parsed only: for what needs other machines, or a second deployment beside the page's own;
 - of `console tested=FILE` too: that file of tests runs them, with `run_commands`, and looks at what they give;
 - `xml` is read with the project's reader and must be a valid diagram, deployment or update, `yaml` a valid deployment;
-- `text` and `mermaid` are for reading, and hold no commands of ours.
+- `text` and `mermaid` are for reading, and hold no commands of ours; `text shown` is what the block above it prints, where `...` stands for
+  whatever may differ from one time to the next.
+
+A page with a notebook beside it is run as that (`test_notebooks`).
 
 A block with `file=NAME` after its language is written to that file first, for the blocks below it. Indented blocks are refused: nobody
 would run them.
 """
 
+import doctest
 import os
 import re
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from markdown_it import MarkdownIt
 
@@ -54,6 +60,10 @@ class Block:
     @property
     def tested(self) -> str | None:
         return self._said("tested")
+
+    @property
+    def shown(self) -> bool:
+        return "shown" in self.info.split()
 
     @property
     def file(self) -> str | None:
@@ -99,8 +109,9 @@ def commands_of(block: Block) -> list[list[str]]:
     return commands
 
 
-def run_commands(block: Block) -> None:
-    for arguments in commands_of(block):
+def run_commands(block: Block, instead: Mapping[str, str] = MappingProxyType({})) -> None:
+    """In the place of some texts, such as an address that may be taken, others stand in the commands."""
+    for arguments in commands_of(replace(block, text=otherwise(block.text, instead))):
         if arguments[0] == "python":
             subprocess.run([sys.executable, *arguments[1:]], check=True, timeout=60)
             continue
@@ -108,6 +119,21 @@ def run_commands(block: Block) -> None:
             os.chdir(arguments[1])
             continue
         assert main(arguments) == 0, f"{block.place}: {shlex.join(['auroral', *arguments])}"
+
+
+def assert_shown(block: Block, printed: str) -> None:
+    """That what was printed is what the page shows; blanks at the ends of lines do not count."""
+    want, got = (
+        "".join(f"{line.rstrip()}\n" for line in text.strip("\n").splitlines()) for text in (block.text, printed)
+    )
+    right = doctest.OutputChecker().check_output(want, got, doctest.ELLIPSIS)
+    assert right, f"{block.place} shows\n{want}\nand this was printed:\n{got}"
+
+
+def otherwise(text: str, instead: Mapping[str, str]) -> str:
+    for old, new in instead.items():
+        text = text.replace(old, new)
+    return text
 
 
 def run_block(block: Block, namespace: dict[str, object]) -> None:

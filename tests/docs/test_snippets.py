@@ -11,17 +11,20 @@ from markdown_it import MarkdownIt
 
 from auroral.model import aggregates
 from auroral.model.expression import functions
-from docs.blocks import LANGUAGES, PAGES, READ_ONLY, ROOT, Block, blocks_of, commands_of, run_block
+from docs.blocks import LANGUAGES, PAGES, READ_ONLY, ROOT, Block, assert_shown, blocks_of, commands_of, run_block
 
 
 @pytest.fixture(autouse=True)
-def forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a page registers is gone after it."""
+def forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a page registers, and modules that it wrote, are gone after it."""
     monkeypatch.setattr(functions, "_default", functions.default_functions())
     before = dict(aggregates._registered)
     yield
     aggregates._registered.clear()
     aggregates._registered.update(before)
+    for name, module in list(sys.modules.items()):
+        if Path(getattr(module, "__file__", None) or "/").is_relative_to(tmp_path):
+            del sys.modules[name]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -48,21 +51,30 @@ def test_commands_stand_where_they_are_run_or_parsed(page: Path) -> None:
 WITH_SNIPPETS = [
     page
     for page in PAGES
-    if any(block.file or not (block.language in READ_ONLY or block.only_parsed) for block in blocks_of(page))
+    if not page.with_suffix(".ipynb").exists()
+    and any(block.file or not (block.language in READ_ONLY or block.only_parsed) for block in blocks_of(page))
 ]
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("page", WITH_SNIPPETS, ids=lambda page: page.name)
 @pytest.mark.usefixtures("interpreted", "commands_share_spark")
-def test_snippets(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_snippets(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    monkeypatch.setattr(sys, "path", list(sys.path))
+    # What a page wrote can be imported below, as by a program in that folder.
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     # As `__main__`, functions in a snippet are sent to Spark's workers by value, as in a user's script.
     namespace: dict[str, object] = {"__name__": "__main__"}
+    printed = ""
     for block in blocks_of(page):
+        if block.shown:
+            assert_shown(block, printed)
+            continue
         run_block(block, namespace)
+        printed = capfd.readouterr().out
 
 
 class TestTheRunner:
@@ -115,6 +127,10 @@ class TestTheRunner:
         with pytest.raises(SystemExit):
             run_block(wrong, {})
 
+    def test_where_a_shell_puts_what_is_printed_is_no_argument(self) -> None:
+        (block,) = self.blocks("```console parsed\n$ auroral completion bash > a/file\n```\n")
+        assert commands_of(block) == [["completion", "bash"]]
+
     def test_a_command_without_its_prompt_is_refused(self) -> None:
         (block,) = self.blocks("```bash\nauroral demo\n```\n")
         with pytest.raises(AssertionError, match="would go untested"):
@@ -127,6 +143,12 @@ class TestTheRunner:
         ):
             run_block(block, {})
         assert (tmp_path / "seen.csv").read_text() == "a,b\n"
+
+    def test_what_is_shown_is_what_was_printed(self) -> None:
+        (block,) = self.blocks("```text shown\nin ... s\n3 rows\n```\n")
+        assert_shown(block, "in 2.5 s  \n3 rows\n")
+        with pytest.raises(AssertionError, match=r"page.md:1 shows(.|\n)*3 rows(.|\n)*was printed(.|\n)*4 rows"):
+            assert_shown(block, "in 2.5 s\n4 rows\n")
 
     def test_an_unknown_language_is_refused(self) -> None:
         (block,) = self.blocks("```perl\n1\n```\n")
