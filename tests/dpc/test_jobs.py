@@ -11,7 +11,7 @@ from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.events import Effect, Evaluate, Evaluated, Failed, Kept, Received, Send, Started, Woken
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Policy, Settings
-from auroral.dpc.sizing import LEAST_ROWS, MOST_ROWS, Sizing
+from auroral.dpc.sizing import LEAST_ROWS, MOST_ROWS, REMEMBERED, Sizing
 from auroral.dpc.states import State
 from auroral.dpc.sunion import MOST_BUCKETS, OutputSpec
 from auroral.dpc.switching import Lane, Offer
@@ -87,47 +87,64 @@ def test_a_job_that_corrects_reads_no_more_rows_than_it_may_but_one_bucket_at_le
     assert ranges == [(0, 1), (1, 3), (3, 5)]
 
 
-def test_a_job_that_corrects_takes_no_longer_than_a_quarter_of_what_is_set_aside():
-    """But for what a job of a single bucket takes anyhow: new buckets that are to be guessed wait for its tasks."""
-    found = replica(SETTINGS)
+@pytest.mark.parametrize("policy", [Policy.PROCESS, Policy.DELAY])
+def test_a_job_that_corrects_takes_no_longer_than_a_quarter_of_what_a_guess_can_wait(policy: Policy):
+    """But for what any job takes anyhow: new buckets that are to be guessed wait for its tasks. Where each of them is held to the last, they
+    can wait for no longer than what is set aside."""
+    found = replica(replace(SETTINGS, while_correcting=policy))
     (job,) = jobs(given(found, "S", 0, 1, 0.5))
     done(found, job, 0.6)
     usual, each = 0.1, 2_000
-    contents = tuple(Content(bucket, each) for bucket in range(400))
+    contents = tuple(Content(bucket, each) for bucket in range(800))
     (job,) = jobs(found.handle(Received("S", Stable("s", found.ports["s"].numbers["S"], 1, contents[1:])), 1.0))
-    union, took, sizes, now = found.unions["one"], 5e-6, list[int](), 1.0
+    union, took, sizes, now = found.unions["one"], 1e-5, list[int](), 1.0
     for _ in range(6):
         rows = (job.end - job.begin) * each
         sizes.append(rows)
         now += usual + took * rows
         (job,) = [job for job in jobs(done(found, job, now)) if not job.tentative]
-    most = 0.25 * union.aside
+    held = union.aside if policy is Policy.DELAY else SETTINGS.bound - union.aside
+    most = 0.25 * held
     assert sizes[0] > 2 * most / took, "nothing is known of it yet"
     assert all(took * rows <= 1.01 * most for rows in sizes[1:]) and sizes[-1] > most / took - each - 1
-    # However long they take, who is behind comes closer; where jobs are quick, they are as large as they may be.
-    union.sizing.per_row = 1.0
-    assert union.next_job[1] - union.next_job[0] == LEAST_ROWS // each
-    union.sizing.per_row = 1e-9
-    assert union.next_job[1] - union.next_job[0] == MOST_BUCKETS
+
+
+def learned(*jobs: tuple[int, float], usual: float = 0.1) -> Sizing:
+    found = Sizing()
+    for rows, seconds in jobs:
+        found.learn(rows, seconds, usual)
+    return found
+
+
+def test_jobs_that_take_long_whatever_they_read_are_not_made_smaller():
+    """Many small ones would take longer in all, and what is new would wait for all of them."""
+    assert learned((60_000, 1.6), (9_000, 1.5)).rows(1.0) == MOST_ROWS
+    # 2 us a row: half a second for as many rows as take no longer than a job of none.
+    assert learned((50_000, 0.6), (150_000, 0.8), usual=0.2).rows(0.1) == pytest.approx(250_000, rel=0.01)
+    # Each row takes long: what a guess can wait for counts.
+    assert learned((20_000, 2.1), (40_000, 4.1)).rows(6.0) == pytest.approx(15_000, rel=0.01)
+    assert learned((20_000, 20.1), (40_000, 40.1)).rows(1.0) == LEAST_ROWS
 
 
 def test_jobs_that_were_slow_once_are_not_small_for_ever():
     """As those of a JVM that had just begun, or while others had the machine."""
-    sizing, few = Sizing(), LEAST_ROWS - 5
-    sizing.learn(MOST_ROWS, 100.0, 0.1)
+    sizing, few = learned((MOST_ROWS, 100.0)), LEAST_ROWS
     assert sizing.rows(1.0) == LEAST_ROWS
-    for _ in range(20):
+    for _ in range(REMEMBERED):
         # No job is larger than that now.
-        sizing.learn(few, 0.12, 0.1)
-    assert sizing.rows(1.0) > 10 * LEAST_ROWS
-    slow = Sizing(1e-3)
-    for _ in range(20):
-        slow.learn(few, 0.1 + 1e-3 * few, 0.1)
-    assert slow.rows(1.0) == LEAST_ROWS
-    # An accident with few rows tells nothing.
-    sizing.per_row = 1e-6
-    sizing.learn(100, 5.0, 0.1)
-    assert sizing.per_row == 1e-6
+        sizing.learn(few, 1.0, 0.1)
+    assert sizing.rows(1.0) == 2 * LEAST_ROWS, "to find out whether it is the rows"
+    sizing.learn(2 * few, 1.01, 0.1)
+    assert sizing.rows(1.0) == MOST_ROWS
+    sizing.learn(2 * few, 2.0, 0.1)
+    sizing.learn(2 * few, 2.0, 0.1)
+    assert sizing.rows(1.0) == LEAST_ROWS
+
+
+def test_jobs_that_take_no_longer_with_more_rows_are_as_large_as_they_may_be():
+    assert learned().rows(1.0) == MOST_ROWS
+    assert learned((20_000, 0.3), (40_000, 0.2)).rows(1.0) == MOST_ROWS
+    assert learned((20_000, 0.1)).rows(1.0) == MOST_ROWS
 
 
 def test_one_job_gives_all_outputs_that_are_due():

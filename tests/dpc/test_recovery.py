@@ -30,7 +30,7 @@ from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Settings
 from auroral.dpc.source import Source
 from auroral.dpc.states import State
-from auroral.dpc.sunion import OutputSpec
+from auroral.dpc.sunion import MOST_BUCKETS, OutputSpec
 from auroral.dpc.switching import Lane, Offer
 from auroral.dpc.values import (
     Ack,
@@ -430,3 +430,21 @@ def test_who_is_mute_grants_no_turn():
     """Nobody would answer while the other corrects."""
     effects = replica().handle(Received("p", Ask(3, 5.0)), 0.1)
     assert sent(effects, Refuse | Grant) == [Refuse(3)]
+
+
+def test_a_replica_that_comes_back_takes_as_much_at_once_as_it_can_and_guesses_nothing():
+    """It is mute: nobody would read what it guesses, and nothing waits for its jobs."""
+    found, many = replica(), 3 * MOST_BUCKETS
+    # As slow as jobs of a JVM that has just begun.
+    found.unions["o"].sizing.learn(1_000, 10.0, 0.1)
+    found.handle(Received("S", Pong({"s": Offer(State.STABLE, True, many, 0)}, {})), 0.1)
+    contents = tuple(Content(bucket, 1_000) for bucket in range(many))
+    effects, now, made = found.handle(Received("S", Stable("s", 1, 0, contents, (2.9,) * many)), 0.2), 0.2, 0
+    while found.recovering:
+        (job,) = [effect for effect in effects if isinstance(effect, Evaluate)]
+        assert (job.tentative, job.begin, job.end) == (False, made, made + MOST_BUCKETS)
+        now, made = now + 2.0, job.end
+        # Whatever has been waited for longer than X by now.
+        assert not [effect for effect in found.handle(Woken(), now) if isinstance(effect, Evaluate)]
+        effects = found.handle(Evaluated(job.job, {"o": contents[job.begin : job.end]}), now)
+    assert made == many

@@ -339,6 +339,7 @@ class Replica:
             union.diverged = bool(self.comparisons[stream].differing)
             union.fails = any(trouble.ill(stream) for trouble in self.jobs.trouble)
             union.waits = not self.turns.may_begin(union, now)
+            union.mute = self.recovering
             union.note_state(now)
         effects += self._give_up(now)
         effects += self.jobs.start_stable(partial(self.turns.may_begin, now=now), now)

@@ -1,36 +1,70 @@
 """How much a job that corrects takes at once, by how long earlier ones took (DESIGN 7).
 
-Spark does not take a core away from a task: what is to be guessed meanwhile waits for it. So what a job takes longer than that of a single bucket is
-kept to a quarter of the time that is set aside for a guess.
+Spark does not take a core away from a task: what is to be guessed meanwhile waits for it. So what a job takes for its rows is kept to a quarter of the
+time that a guess can wait. But a job also takes time whatever it reads: where that is more, smaller ones would only be more of them, all would
+take longer, and what is new would wait for that. So a job may take as long for its rows as any takes without.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+from statistics import median
 
 MOST_ROWS = 280_000
 """That a job reads at once, however quick it is: they are in memory."""
 LEAST_ROWS = 10_000
-"""Of so few a job takes hardly longer than of none: with less at a time, who is behind would hardly come closer."""
+"""Of so few a job takes hardly longer than of none."""
 SHARE = 0.25
-_WEIGHT = 0.5
-"""Of the last job: a JVM gets quicker, and other work on the machine comes and goes."""
+REMEMBERED = 5
+"""Jobs: a JVM gets quicker, and other work on the machine comes and goes."""
+APART = 1.25
+"""Jobs that differ by less than so many times the rows do not show what a row takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    rows: int
+    seconds: float
+    usual: float
+    """Seconds of a job of a single bucket, then."""
 
 
 @dataclass(slots=True)
 class Sizing:
-    per_row: float = 0.0
-    """Seconds."""
+    jobs: deque[Took] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    """The last ones."""
 
     def learn(self, rows: int, seconds: float, usual: float) -> None:
-        """A job of so many rows took so long, and one of a single bucket usually takes `usual`. Of few rows that says little, but that it goes
-        quicker than was thought: who was slow once would otherwise have none but such jobs, and never know."""
-        took = max(0.0, seconds - usual) / max(1, rows)
-        if rows >= LEAST_ROWS or took < self.per_row:
-            self.per_row = took if not self.per_row else (1 - _WEIGHT) * self.per_row + _WEIGHT * took
+        """A job of so many rows took so long, and one of a single bucket usually takes `usual`."""
+        self.jobs.append(Took(max(1, rows), seconds, usual))
 
-    def rows(self, aside: float) -> int:
-        """That the next one may read, where so much is set aside for a guess."""
-        if self.per_row * MOST_ROWS <= SHARE * aside:
+    def rows(self, wait: float) -> int:
+        """That the next one may read, where a guess can wait for so long."""
+        if not self.jobs:
             return MOST_ROWS
-        return max(LEAST_ROWS, int(SHARE * aside / self.per_row))
+        if slopes := list(self._slopes()):
+            each = median(slopes)
+        elif len(self.jobs) > 1:
+            # Several of one size: only another one tells whether it is the rows that they take so long for.
+            return _within(2 * max(job.rows for job in self.jobs))
+        else:
+            (job,) = self.jobs
+            each = (job.seconds - job.usual) / job.rows
+        if each <= 0.0:
+            return MOST_ROWS
+        without = median(job.seconds - each * job.rows for job in self.jobs)
+        return _within(max(SHARE * wait, without) / each)
+
+    def _slopes(self) -> Iterator[float]:
+        """What a row took, by any two of them."""
+        for one, other in combinations(self.jobs, 2):
+            few, many = sorted((one, other), key=lambda job: job.rows)
+            if many.rows >= APART * few.rows:
+                yield (many.seconds - few.seconds) / (many.rows - few.rows)
+
+
+def _within(rows: float) -> int:
+    return int(min(max(rows, LEAST_ROWS), MOST_ROWS))

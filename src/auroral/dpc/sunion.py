@@ -89,6 +89,8 @@ class SUnion:
     """Whether its jobs fail, one after the other: another replica's may not."""
     waits: bool = False
     """Whether it is not its turn to correct: it keeps answering meanwhile."""
+    mute: bool = False
+    """D65: whether its replica is only coming back. Nobody reads it, so that nothing is guessed, and nothing waits for what it makes final."""
     sizing: Sizing = field(init=False, default_factory=Sizing)
 
     def __post_init__(self) -> None:
@@ -174,7 +176,7 @@ class SUnion:
     @property
     def next_job(self) -> tuple[int, int]:
         """As many of them as one job is to read."""
-        return self._one_job(*self.stable_range, self.sizing.rows(self.aside))
+        return self._one_job(*self.stable_range, MOST_ROWS if self.mute else self.sizing.rows(self.can_wait))
 
     def _one_job(self, begin: int, end: int, most: int) -> tuple[int, int]:
         """The first of these buckets, whose rows are not too many together; one at least."""
@@ -370,12 +372,11 @@ class SUnion:
         )
 
     def deadlines(self, now: float) -> dict[int, float]:
-        """Of new buckets, in their order. D45: without a bound nothing is ever tentative.
+        """Of new buckets, in their order. D45: without a bound nothing is ever tentative, nor is it while nobody reads it.
 
         The bound holds at any depth: what this node and those behind it need is set aside.
         """
-        new = self._new_buckets()
-        if not new or self.settings.bound == float("inf"):
+        if self.mute or self.settings.bound == float("inf") or not (new := self._new_buckets()):
             return {}
         aside = self.aside
         origins = {name: port.origin for name, port in self.ports.items()}
@@ -410,6 +411,11 @@ class SUnion:
         """What it takes from here to the last outputs: on each hop the work, a message, and the time to read from another replica. Without
         that, replicas that fail one after the other while they have a bucket, each at another depth, would come on top."""
         return self.own_time + self.settings.hop + self.settings.failover + self.outlet.reserve
+
+    @property
+    def can_wait(self) -> float:
+        """What a guess can wait for a job that corrects. Where one is made as soon as all is there, nearly all of the bound is left by then."""
+        return self.aside if self.settings.holds_each else max(self.aside, self.settings.bound - self.aside)
 
     @property
     def own_time(self) -> float:

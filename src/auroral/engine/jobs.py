@@ -64,6 +64,8 @@ class Leaf:
 
 
 NewPath = Callable[[Edge], Path]
+FEW_ROWS = 10_000
+"""Relations of so many rows share a view, which is read once for each of them. One of more has its own: that costs some 15 ms."""
 _COUNTED = (("box", "STRING"), ("reason", "STRING"), ("at", "BIGINT"), ("n", "BIGINT"))
 
 
@@ -112,7 +114,7 @@ class _Job:
     held: list[DataFrame] = field(default_factory=list)
 
     def read(self, leaves: Mapping[str, Leaf]) -> None:
-        """One view for all rows in memory, and one for each edge's files; a step for each edge over them."""
+        """Views over rows in memory, and one for each edge's files; a step for each edge over them."""
         if in_memory := {name: leaf.table() for name, leaf in leaves.items() if leaf.tables or not leaf.files}:
             self._rows(in_memory)
         picked = {cte.name: cte.select for cte in self.ctes}
@@ -134,12 +136,26 @@ class _Job:
         return f"SELECT {self._hint}{names} FROM ({in_memory} UNION ALL {text})" if in_memory else text
 
     def _rows(self, tables: Mapping[str, pa.Table]) -> None:
-        """Rows in memory as one view, and a step that picks each relation out of it."""
+        """Rows in memory as views, and a step that picks each relation out of one."""
+        few = {name: table for name, table in tables.items() if table.num_rows <= FEW_ROWS}
+        picked = {}
+        if few:
+            view = self._handed(tagged(few))
+            for number, (name, table) in enumerate(few.items()):
+                picked[name] = self._picked(table, f"e{number}.", f"{view} WHERE __edge = {number}")
+        for name, table in tables.items():
+            if name not in few:
+                picked[name] = self._picked(table, "", self._handed(_numbered(table)))
+        self.ctes += [Cte(name, picked[name]) for name in tables]
+
+    def _handed(self, table: pa.Table) -> str:
         view = f"@rows{len(self.views)}"
-        self._view(view, _frame(self.spark, tagged(tables)))
-        for number, (name, table) in enumerate(tables.items()):
-            picked = ", ".join(f"e{number}.c{i} AS {quoted(name)}" for i, name in enumerate(table.column_names))
-            self.ctes.append(Cte(name, f"SELECT {self._hint}{picked} FROM {relation(view)} WHERE __edge = {number}"))
+        self._view(view, _frame(self.spark, table))
+        return relation(view)
+
+    def _picked(self, table: pa.Table, of: str, source: str) -> str:
+        names = ", ".join(f"{of}c{i} AS {quoted(name)}" for i, name in enumerate(table.column_names))
+        return f"SELECT {self._hint}{names} FROM {source}"
 
     @property
     def _hint(self) -> str:
@@ -315,6 +331,11 @@ def _emptied(path: Path) -> None:
     if path.exists():
         rmtree(path)
     (path / "_temporary" / "0" / "_temporary").mkdir(parents=True)
+
+
+def _numbered(table: pa.Table) -> pa.Table:
+    """Its columns as they are called in structs, in one piece."""
+    return table.rename_columns([f"c{i}" for i in range(table.num_columns)]).combine_chunks()
 
 
 def _frame(spark: SparkSession, table: pa.Table) -> DataFrame:
