@@ -436,7 +436,7 @@ def test_a_replica_that_comes_back_takes_as_much_at_once_as_it_can_and_guesses_n
     """It is mute: nobody would read what it guesses, and nothing waits for its jobs."""
     found, many = replica(), 3 * MOST_BUCKETS
     # As slow as jobs of a JVM that has just begun.
-    found.unions["o"].sizing.learn(1_000, 10.0, 0.1)
+    found.unions["o"].sizing.learn(20_000, 10.0, 0.1)
     found.handle(Received("S", Pong({"s": Offer(State.STABLE, True, many, 0)}, {})), 0.1)
     contents = tuple(Content(bucket, 1_000) for bucket in range(many))
     effects, now, made = found.handle(Received("S", Stable("s", 1, 0, contents, (2.9,) * many)), 0.2), 0.2, 0

@@ -63,11 +63,12 @@ class Jobs:
         return self.running.pop(number, None)
 
     def learn(self, job: Job, now: float) -> None:
-        if job.tentative or job.end - job.begin == 1:
-            self.usual.learn(now - job.started)
-        else:
+        took = now - job.started
+        if not job.tentative:
             for stream in job.outputs:
-                self.unions[stream].sizing.learn(job.rows, now - job.started, self.usual.value)
+                self.unions[stream].sizing.learn(job.rows, took, self.usual.value)
+        if job.tentative or job.end - job.begin == 1:
+            self.usual.learn(took)
 
     @property
     def being_made_stable(self) -> set[str]:

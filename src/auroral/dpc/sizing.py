@@ -15,8 +15,10 @@ from statistics import median
 
 MOST_ROWS = 280_000
 """That a job reads at once, however quick it is: they are in memory."""
-LEAST_ROWS = 10_000
+LEAST_ROWS = 20_000
 """Of so few a job takes hardly longer than of none."""
+TELLING = 10_000
+"""Rows: a job of fewer is another one for Spark, and shows nothing of what many would take."""
 SHARE = 0.25
 REMEMBERED = 5
 """Jobs: a JVM gets quicker, and other work on the machine comes and goes."""
@@ -39,7 +41,8 @@ class Sizing:
 
     def learn(self, rows: int, seconds: float, usual: float) -> None:
         """A job of so many rows took so long, and one of a single bucket usually takes `usual`."""
-        self.jobs.append(Took(max(1, rows), seconds, usual))
+        if rows >= TELLING:
+            self.jobs.append(Took(rows, seconds, usual))
 
     def rows(self, wait: float) -> int:
         """That the next one may read, where a guess can wait for so long."""

@@ -188,7 +188,7 @@ class Engine:
             return self._run_with_many_bins(lo, hi)
         texts = {s: text for edge in slices for s, text in slots(edge, lo, hi, program is self.small).items()}
         try:
-            with self._lane(program, leaves) as spark, verified_meanwhile(filed):
+            with self._lane(program) as spark, verified_meanwhile(filed):
                 new_path = None if program.single else self.log.new_path
                 result = run_program(spark, program, leaves, lo, hi, new_path, texts, FoldStates(folds))
         except Exception as error:
@@ -201,9 +201,9 @@ class Engine:
             return self._run_with_many_bins(lo, hi)
         return program, result
 
-    def _lane(self, program: Program, leaves: Mapping[str, Leaf]) -> AbstractContextManager[SparkSession]:
+    def _lane(self, program: Program) -> AbstractContextManager[SparkSession]:
         if program is self.small:
-            return self._lanes.small(sum(leaf.rows for leaf in leaves.values()))
+            return self._lanes.small()
         return self._lanes.middle() if program is self.middle else self._lanes.large()
 
     def _run_with_many_bins(self, lo: int, hi: int) -> tuple[Program, Result]:
@@ -228,7 +228,6 @@ class Engine:
             else:
                 filed.append((edge, segment))
                 leaf.files += [path for path, _ in segment.files]
-                leaf.file_rows += segment.rows
         return leaf
 
     def _without_windows(

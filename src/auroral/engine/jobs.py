@@ -51,13 +51,8 @@ class Leaf:
     columns: Sequence[Column]
     tables: list[pa.Table] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
-    file_rows: int = 0
     since: int | None = None
     below: int | None = None
-
-    @property
-    def rows(self) -> int:
-        return sum(int(table.num_rows) for table in self.tables) + self.file_rows
 
     def table(self) -> pa.Table:
         return pa.concat_tables(self.tables) if self.tables else empty(self.columns)

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 _SHARED = threading.RLock()
 """A Spark Connect client has one session for all: views, functions and settings are one job's at a time."""
 
-COMPILED = 4_000
-"""Rows beyond which a small job's expressions are compiled. With 10,000 groups, 394 ms a job before and 352 after; fewer rows
-do not repay the compiling. The threshold itself is chosen, not measured."""
-
 
 @dataclass(slots=True)
 class Lanes:
@@ -29,9 +25,8 @@ class Lanes:
     large_settings: Mapping[str, str] = field(default_factory=dict)
     _lanes: dict[str, SparkSession] = field(default_factory=dict)
 
-    def small(self, rows: int = 0) -> AbstractContextManager[SparkSession]:
-        """For a small job that reads so many rows."""
-        return self.middle() if rows > COMPILED else self._lane("small", SMALL_PATH)
+    def small(self) -> AbstractContextManager[SparkSession]:
+        return self._lane("small", SMALL_PATH)
 
     def middle(self) -> AbstractContextManager[SparkSession]:
         return self._lane("compiled", {**SMALL_PATH, **COMPILED_EXPRESSIONS})
