@@ -6,7 +6,8 @@ a little later: what it does in each of these the real run must have done as wel
 
 Of a state that lasts no longer than a heartbeat is chance, besides, whether anybody hears of it: a replica whose upstream has corrected everything
 before it asks again how that is goes from UP_FAILURE to STABLE at once, and otherwise corrects in between. So the real run may pass over a state that
-is so short in some run of the twin, and need not be in it.
+is so short in some run of the twin, and need not be in it; and where it is in one for so short, as in FAILURE until the first of two heartbeats
+that came together is read, it counts as having passed it over, too.
 """
 
 from __future__ import annotations
@@ -79,15 +80,18 @@ class Twin:
         """The changes of state that some way of it goes through, and those that all do."""
         each = list(self._ways())
         nodes = {node for one in each for node in one}
-        may = {node: set().union(*(set(_steps(path)) for one in each for path in one.get(node, ()))) for node in nodes}
-        lasting = [
-            {node: {step for path in one.get(node, ()) for step in _steps(self._lasting(path))} for node in nodes}
-            for one in each
-        ]
-        for one in lasting:
-            for node, steps in one.items():
-                may[node] |= steps
+        lasting = [{node: self.lasting(one.get(node, [])) for node in nodes} for one in each]
+        may = {
+            node: set[tuple[str, str, str]]().union(
+                *(changes(one.get(node, [])) | of[node] for one, of in zip(each, lasting, strict=True))
+            )
+            for node in nodes
+        }
         return may, {node: set.intersection(*(one[node] for one in lasting)) for node in nodes}
+
+    def lasting(self, paths: list[Path]) -> set[tuple[str, str, str]]:
+        """The changes of state, where those that lasted too short to be heard of are passed over."""
+        return changes([self._lasting(path) for path in paths])
 
     def _ways(self) -> Iterator[dict[str, list[Path]]]:
         for seed in SEEDS:
@@ -150,12 +154,24 @@ def _shaken(faults: Sequence[Fault], draw: Random) -> tuple[Fault, ...]:
     return tuple(sorted(found))
 
 
-def real_changes(fleet: Fleet) -> Changes:
-    found: Changes = defaultdict(set)
+def real_paths(fleet: Fleet) -> dict[str, list[Path]]:
+    """By node, of each of its outputs."""
+    found: dict[tuple[str, str], Path] = defaultdict(list)
     for event in events_in(fleet.deployed.folder):
         if event["event"] == "state":
-            found[event["process"]].update(_change(event["was"], cause(event["by"]), event["state"]))
+            found[event["process"], event["stream"]].append((event["at"], cause(event["by"]), event["state"]))
+    return _by_node(found)
+
+
+def _by_node(paths: dict[tuple[str, str], Path]) -> dict[str, list[Path]]:
+    found: dict[str, list[Path]] = defaultdict(list)
+    for (node, _), path in paths.items():
+        found[node].append(path)
     return dict(found)
+
+
+def changes(paths: list[Path]) -> set[tuple[str, str, str]]:
+    return {step for path in paths for step in _steps(path)}
 
 
 def _change(before: str, why: str, after: str) -> Iterator[tuple[str, str, str]]:
@@ -176,14 +192,11 @@ def _paths(scenario: Scenario, job_seconds: Callable[[Evaluate], float]) -> dict
         core = stage.world.cores.get(name)
         if isinstance(core, Replica):
             for one in seen.of(name, core, event):
-                found[name, one.stream].append((now, cause(one.by), one.after))
+                found[name.rpartition("@")[2], one.stream].append((now, cause(one.by), one.after))
 
     stage.world.observers.append(look)
     stage.world.run(scenario.seconds)
-    by_node: dict[str, list[Path]] = defaultdict(list)
-    for (name, _), path in found.items():
-        by_node[name.rpartition("@")[2]].append(path)
-    return by_node
+    return _by_node(found)
 
 
 def _steps(path: Path) -> Iterator[tuple[str, str, str]]:
