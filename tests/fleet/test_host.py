@@ -183,6 +183,25 @@ def test_a_tentative_job_runs_beside_one_that_is_not() -> None:
     hosted(scenario)
 
 
+def test_a_job_begins_while_what_was_wanted_with_it_is_stored_and_no_further_one() -> None:
+    """Who catches up does not wait for its disk between two jobs; behind a disk that is full, results do not pile up."""
+    spark = Spark()
+    spark.may[False].set()
+
+    async def scenario(host: Host, noted: list[str]) -> None:
+        disk = Disk(noted)
+        disk.free.clear()
+        core = Core(noted, [keep(0), send(1), evaluate(1)], [keep(1), send(2), evaluate(2)])
+        host.start("a", core, Started(), disk, spark)
+        await until(noted, "Evaluated 1")
+        await asyncio.sleep(0.05)
+        assert noted[2:] == ["Evaluated 1"]
+        disk.free.set()
+        await until(noted, "Evaluated 2")
+
+    assert hosted(scenario)[3:] == ["kept 0", "sent 1", "kept 1", "sent 2", "Evaluated 2", "closed a"]
+
+
 def test_a_job_that_fails_or_is_cancelled_is_told_as_failed(caplog: pytest.LogCaptureFixture) -> None:
     spark = Spark()
     spark.may[False].set()

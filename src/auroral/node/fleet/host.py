@@ -1,7 +1,7 @@
 """Runs cores: tells them what happens, one event at a time, and carries out what they want, in its order.
 
 Everything of a core happens in the event loop but what takes long: storing and evaluating have threads of their own. While something
-is stored, what the core wants behind it waits, and the core goes on hearing of what happens.
+is stored, what the core wants behind it waits, and the core goes on hearing of what happens; only the job that it wants with it begins at once.
 """
 
 from __future__ import annotations
@@ -165,10 +165,14 @@ class Host:
             return
         for observer in self.observed:
             _looked(observer, hosted.name, event, effects)
+        # What is computed is said no earlier for it. One job at most: behind a disk that is full, results would pile up.
+        ahead = not hosted.waiting and hosted.storing is None
         for effect in effects:
             if isinstance(effect, WakeAt):
                 # A core whose disk is slow is woken all the same.
                 self._wake_at(hosted, effect.time)
+            elif ahead and isinstance(effect, Evaluate | Cancel):
+                self._carry_out(hosted, effect)
             else:
                 hosted.waiting.append(effect)
         self._go_on(hosted)
