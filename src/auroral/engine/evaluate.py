@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 class Limits(NamedTuple):
     """Rows up to which a job is small or middling, with one task and all in memory. A large one is on all cores, with generated code and its
-    outputs in files: that takes seconds until it is warm, where a middling job of 135,000 rows takes 0.6 s. See docs/performance.md."""
+    outputs in files: that takes seconds until it is warm, where a middling job of 135,000 rows takes 0.24 s. See docs/performance.md."""
 
     small: int = 10_000
     middle: int = 300_000
