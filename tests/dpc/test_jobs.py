@@ -87,24 +87,21 @@ def test_a_job_that_corrects_reads_no_more_rows_than_it_may_but_one_bucket_at_le
     assert ranges == [(0, 1), (1, 3), (3, 5)]
 
 
-@pytest.mark.parametrize(("policy", "took"), [(Policy.PROCESS, 1e-5), (Policy.DELAY, 4e-6)])
-def test_a_job_that_corrects_takes_no_longer_than_a_quarter_of_what_a_guess_can_wait(policy: Policy, took: float):
-    """But for what any job takes anyhow: new buckets that are to be guessed wait for its tasks. Where each of them is held to the last, they
-    can wait for no longer than what is set aside."""
-    found = replica(replace(SETTINGS, while_correcting=policy))
+def test_a_job_that_corrects_takes_no_longer_than_a_quarter_of_what_is_set_aside():
+    """But for what any job takes anyhow: new buckets that are to be guessed wait for its tasks."""
+    found = replica(SETTINGS)
     (job,) = jobs(given(found, "S", 0, 1, 0.5))
     done(found, job, 0.6)
     usual, each = 0.1, 2_000
     contents = tuple(Content(bucket, each) for bucket in range(800))
     (job,) = jobs(found.handle(Received("S", Stable("s", found.ports["s"].numbers["S"], 1, contents[1:])), 1.0))
-    union, sizes, now = found.unions["one"], list[int](), 1.0
+    union, took, sizes, now = found.unions["one"], 4e-6, list[int](), 1.0
     for _ in range(6):
         rows = (job.end - job.begin) * each
         sizes.append(rows)
         now += usual + took * rows
         (job,) = [job for job in jobs(done(found, job, now)) if not job.tentative]
-    held = union.aside if policy is Policy.DELAY else SETTINGS.bound - union.aside
-    most = 0.25 * held
+    most = 0.25 * union.aside
     assert sizes[0] > 2 * most / took, "nothing is known of it yet"
     assert all(took * rows <= 1.01 * most for rows in sizes[1:]) and sizes[-1] > most / took - each - 1
 
@@ -121,7 +118,7 @@ def test_jobs_that_take_long_whatever_they_read_are_not_made_smaller():
     assert learned((60_000, 1.6), (12_000, 1.5)).rows(1.0) == MOST_ROWS
     # 2 us a row: half a second for as many rows as take no longer than a job of none.
     assert learned((50_000, 0.6), (150_000, 0.8), usual=0.2).rows(0.1) == pytest.approx(250_000, rel=0.01)
-    # Each row takes long: what a guess can wait for counts.
+    # Each row takes long: what is set aside for a guess counts.
     assert learned((20_000, 2.1), (40_000, 4.1)).rows(10.0) == pytest.approx(25_000, rel=0.01)
     assert learned((20_000, 20.1), (40_000, 40.1)).rows(1.0) == LEAST_ROWS
 

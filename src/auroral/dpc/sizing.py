@@ -1,7 +1,7 @@
 """How much a job that corrects takes at once, by how long earlier ones took (DESIGN 7).
 
 Spark does not take a core away from a task: what is to be guessed meanwhile waits for it. So what a job takes for its rows is kept to a quarter of the
-time that a guess can wait. But a job also takes time whatever it reads: where that is more, smaller ones would only be more of them, all would
+time that is set aside for a guess. But a job also takes time whatever it reads: where that is more, smaller ones would only be more of them, all would
 take longer, and what is new would wait for that. So a job may take as long for its rows as any takes without.
 """
 
@@ -44,8 +44,8 @@ class Sizing:
         if rows >= TELLING:
             self.jobs.append(Took(rows, seconds, usual))
 
-    def rows(self, wait: float) -> int:
-        """That the next one may read, where a guess can wait for so long."""
+    def rows(self, aside: float) -> int:
+        """That the next one may read, where so much is set aside for a guess."""
         if not self.jobs:
             return MOST_ROWS
         if slopes := list(self._slopes()):
@@ -59,7 +59,7 @@ class Sizing:
         if each <= 0.0:
             return MOST_ROWS
         without = median(job.seconds - each * job.rows for job in self.jobs)
-        return _within(max(SHARE * wait, without) / each)
+        return _within(max(SHARE * aside, without) / each)
 
     def _slopes(self) -> Iterator[float]:
         """What a row took, by any two of them."""

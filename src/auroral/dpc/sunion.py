@@ -176,7 +176,7 @@ class SUnion:
     @property
     def next_job(self) -> tuple[int, int]:
         """As many of them as one job is to read."""
-        return self._one_job(*self.stable_range, MOST_ROWS if self.mute else self.sizing.rows(self.can_wait))
+        return self._one_job(*self.stable_range, MOST_ROWS if self.mute else self.sizing.rows(self.aside))
 
     def _one_job(self, begin: int, end: int, most: int) -> tuple[int, int]:
         """The first of these buckets, whose rows are not too many together; one at least."""
@@ -411,11 +411,6 @@ class SUnion:
         """What it takes from here to the last outputs: on each hop the work, a message, and the time to read from another replica. Without
         that, replicas that fail one after the other while they have a bucket, each at another depth, would come on top."""
         return self.own_time + self.settings.hop + self.settings.failover + self.outlet.reserve
-
-    @property
-    def can_wait(self) -> float:
-        """What a guess can wait for a job that corrects. Where one is made as soon as all is there, nearly all of the bound is left by then."""
-        return self.aside if self.settings.holds_each else max(self.aside, self.settings.bound - self.aside)
 
     @property
     def own_time(self) -> float:
