@@ -1,12 +1,15 @@
-"""How much a job that corrects takes at once, by how long earlier ones took (DESIGN 7).
+"""How much a job takes at once, by how long earlier ones took (DESIGN 7).
 
-Spark does not take a core away from a task: what is to be guessed meanwhile waits for it. So what a job takes longer than that of a single bucket is
-kept to a quarter of the time that is set aside for a guess.
+Spark does not take a core away from a task: what is to be guessed waits for a job that corrects, and for the guess before it. So what a
+job takes longer than that of a single bucket is kept to a quarter of the time that is set aside for a guess.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import ceil
+
+from auroral.dpc.usual import Usual
 
 MOST_ROWS = 280_000
 """That a job reads at once, however quick it is: they are in memory."""
@@ -19,6 +22,8 @@ _WEIGHT = 0.5
 
 @dataclass(slots=True)
 class Sizing:
+    """Of jobs that correct."""
+
     per_row: float = 0.0
     """Seconds."""
 
@@ -34,3 +39,32 @@ class Sizing:
         if self.per_row * MOST_ROWS <= SHARE * aside:
             return MOST_ROWS
         return max(LEAST_ROWS, int(SHARE * aside / self.per_row))
+
+
+MOST_GUESSED = 32
+"""Buckets in one job that guesses: what comes behind them waits for it."""
+
+
+@dataclass(slots=True)
+class Guesses:
+    """Of jobs that guess: when the time of the first bucket of a failure is over, all that came since waits as well."""
+
+    further: Usual = field(default_factory=Usual)
+    """What a job takes longer for each bucket behind its first."""
+
+    def learn(self, buckets: int, seconds: float, usual: float) -> None:
+        """A job of so many buckets took so long, and one of a single bucket usually takes `usual`."""
+        if buckets > 1:
+            self.further.learn(max(0.0, seconds - usual) / (buckets - 1))
+
+    def beyond_first(self, buckets: int) -> float:
+        return (buckets - 1) * self.further.value
+
+    def most(self, spare: float, usual: float, bucket: float) -> int:
+        """Buckets: no more than leave the first of them in time, which has so much to spare; and enough not to fall behind those that come.
+        Until it is known what they take, each may take what a job does."""
+        further = self.further.value if self.further.times else usual
+        in_time = 1 + int(spare / further) if further * MOST_GUESSED > spare else MOST_GUESSED
+        each = bucket - self.further.value
+        keeping_up = 1 + ceil(usual / each) if each > 0 else MOST_GUESSED
+        return min(MOST_GUESSED, max(in_time, keeping_up))

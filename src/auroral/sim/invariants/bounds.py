@@ -13,8 +13,8 @@ from auroral.sim.faults import OF_SOURCES, with_their_ends
 from auroral.sim.invariants.going import AsItGoes, Deliveries, Judging, News
 from auroral.sim.network import SLOWER
 from auroral.sim.oracle import Interval, Oracle
-from auroral.sim.record import EVERY, Delivery, Run, Tree
 from auroral.sim.scenario import Scenario
+from auroral.sim.seen import EVERY, Delivery, Run, Tree
 
 
 class Gaps:
@@ -58,9 +58,10 @@ class Lateness:
             yield self.first - 1, *self.of(self.first - 1, one.at)
 
     def of(self, bucket: int, at: float) -> tuple[float, bool]:
-        """Where nothing could come for a while, the time counts from when something could again, a bucket and the usual time later."""
+        """Where nothing could come for a while since the bucket began, the time counts from when something could again, a bucket and the
+        usual time later."""
         settings, due, gaps = self.run.scenario.settings, self.due(bucket), self.gaps()
-        ends = [e for begin, e in gaps if begin < due + settings.bound and due - settings.bucket < e]
+        ends = [e for begin, e in gaps if begin < due + settings.bound and bucket * settings.bucket < e]
         # Gaps that follow one another closely are one.
         for begin, end in gaps:
             if ends and begin < max(ends) + settings.bound + settings.bucket:
@@ -105,7 +106,7 @@ def _most(run: Run, stream: str) -> Callable[[float, bool], float]:
     scenario, settings, depth = run.scenario, run.scenario.settings, Oracle(run.scenario).depth(stream)
     changes = [fault.at for fault in scenario.faults if fault.verb not in OF_SOURCES]
     slow = _slow(scenario, stream)
-    less = min(settings.bound, settings.bound - settings.failover + scenario.job * depth)
+    less = min(settings.bound, settings.bound - settings.failover + scenario.shortest_job * depth)
 
     def most(due: float, excused: bool) -> float:
         slowed = {where for where, begin, end in slow if begin < due + settings.bound and due < end}
