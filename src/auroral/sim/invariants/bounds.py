@@ -134,6 +134,13 @@ def promised(settings: Settings) -> bool:
     return Policy.SUSPEND not in (settings.while_failing, settings.while_correcting)
 
 
+def processes(scenario: Scenario) -> bool:
+    """Whether nothing but the first bucket of a failure is held back, and jobs are so short that none waits for another."""
+    settings = scenario.settings
+    policies = {settings.while_failing, settings.while_correcting}
+    return policies == {Policy.PROCESS} and 2 * scenario.shortest_job < settings.bucket
+
+
 def _any(times: list[float], begin: float, end: float) -> bool:
     """Whether one of them, in order, lies between."""
     return bisect_left(times, begin) < bisect_right(times, end)
@@ -154,8 +161,10 @@ def soon_without_failures(run: Run) -> Iterator[str]:
 
 @AsItGoes
 def every_bucket_comes(run: Run) -> Judging:
-    """D77: while nothing changes, each bucket comes in time itself. (When replicas are switched, tentative ones may be lost.)"""
+    """D77: while nothing changes, each bucket comes in time itself. (When replicas are switched, tentative ones may be lost.) D41: and where only
+    the first of a failure is held back, in half of it."""
     settings, deliveries = run.scenario.settings, Deliveries(run)
+    most = settings.bound / 2 if processes(run.scenario) else settings.bound
     changes = [0.0, *(fault.at for fault in run.scenario.faults)]
     wait = Oracle(run.scenario).settled() + settings.bound
     late = {stream: Lateness(run, stream) for stream in run.usual}
@@ -171,9 +180,9 @@ def every_bucket_comes(run: Run) -> Judging:
             ) + settings.bound + EVERY < run.now and found.first < run.scenario.buckets:
                 quiet = changes[bisect_right(changes, due + settings.bound) - 1] < due - wait
                 possible = all(end < due - wait or due + settings.bound < begin for begin, end in found.gaps())
-                if quiet and possible and came.get((stream, found.first), run.now) - due >= settings.bound:
+                if quiet and possible and came.get((stream, found.first), run.now) - due >= most:
                     yield (
-                        f"{stream}: bucket {found.first} did not come in time, by {due + settings.bound:.2f} s, though nothing "
+                        f"{stream}: bucket {found.first} did not come in time, by {due + most:.2f} s, though nothing "
                         "had happened for a while"
                     )
                 found.first += 1
