@@ -11,7 +11,7 @@ from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.events import Effect, Evaluate, Evaluated, Failed, Kept, Received, Send, Started, Woken
 from auroral.dpc.replica import Replica, ReplicaSpec
 from auroral.dpc.settings import Policy, Settings
-from auroral.dpc.sizing import LEAST_ROWS, MOST_ROWS, REMEMBERED, TELLING, Sizing
+from auroral.dpc.sizing import LEAST_ROWS, MOST_GUESSED, MOST_ROWS, REMEMBERED, TELLING, Guesses, Sizing
 from auroral.dpc.states import State
 from auroral.dpc.sunion import MOST_BUCKETS, OutputSpec
 from auroral.dpc.switching import Lane, Offer
@@ -304,3 +304,42 @@ def test_outputs_that_are_as_far_are_made_by_one_job():
     given(found, "T", 0, 1, 0.5)
     (job,) = jobs(given(found, "S", 0, 1, 0.5))
     assert job.outputs == ("both", "one") and found.jobs.served == {"both": 1, "one": 1}
+
+
+def test_a_guess_takes_no_more_buckets_than_leave_the_first_in_time():
+    known = Guesses()
+    known.learn(1, 9.0, 0.25), known.learn(5, 1.25, 0.25)
+    assert known.further.times == [0.25] and known.beyond_first(3) == 0.5
+    assert [known.most(spare, 0.25, 1.0) for spare in (0.0, 0.5, 0.9, 1.0, 2.0, 99.0)] == [2, 3, 4, 5, 9, MOST_GUESSED]
+    quicker = Guesses()
+    quicker.learn(3, 0.2, 0.25)
+    assert quicker.most(0.0, 0.25, 1.0) == MOST_GUESSED, "they take no time"
+
+
+def test_a_guess_takes_enough_buckets_not_to_fall_behind():
+    known = Guesses()
+    known.learn(3, 1.75, 1.25)
+    assert [known.most(0.0, usual, 0.5) for usual in (0.25, 0.5, 1.25)] == [2, 3, 6]
+    assert known.most(0.0, 0.25, 0.25) == MOST_GUESSED, "one comes while one is made"
+
+
+def test_as_long_as_it_is_not_known_what_buckets_take_each_may_take_what_a_job_does():
+    assert [Guesses().most(spare, 0.25, 1.0) for spare in (0.0, 0.5, 1.0)] == [2, 3, 5]
+    assert Guesses().most(0.0, 1.25, 0.5) == 4
+    assert Guesses().most(0.0, 0.0, 0.5) == MOST_GUESSED
+
+
+def test_what_waited_for_the_first_guess_is_guessed_as_far_as_there_is_time():
+    """D77: of buckets that take long, not all at once; the more time is left, the more."""
+    found = replica(replace(SETTINGS, bound=9.0))
+    found.jobs.usual.learn(0.25), found.jobs.guesses.further.learn(0.25)
+    for bucket in range(16):
+        for job in jobs(given(found, "S", bucket, bucket + 1, 0.5 * bucket)):
+            done(found, job, 0.5 * bucket + 0.25)
+    due = found.unions["both"].next_deadline(7.5)
+    guesses, effects = list[tuple[int, int]](), found.handle(Woken(), due)
+    for quarter in range(1, 4):
+        (job,) = [job for job in jobs(effects) if job.tentative]
+        guesses.append((job.begin, job.end))
+        effects = done(found, job, due + 0.25 * quarter)
+    assert guesses == [(0, 1), (1, 3), (3, 8)]

@@ -274,7 +274,7 @@ def test_what_a_job_takes_is_learned_from_those_of_one_bucket_and_from_guesses()
     given(found, "s", 3, 1.5)
     given(found, "s", 4, 1.5)
     all_jobs_done(found, found.handle(Woken(), 5.0), 5.5)
-    assert found.usual_job.times == [0.25, 0.5]
+    assert found.usual_job.times == [0.25, 0.25], "a second bucket takes as long again"
 
 
 def test_it_is_woken_for_the_next_heartbeat_or_the_next_deadline():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -317,6 +318,38 @@ def test_steps_want_tables_of_their_diagram() -> None:
     assert "is not a table of this diagram" in found.what
     (found,) = problems(lambda: paid.insert("put", "accounts"))  # type: ignore[arg-type]
     assert "is not a table of this diagram" in found.what
+
+
+def locked_twice(between: str = "", key: str = "id", lockset: str = "s", elsewhere: bool = False) -> DiagramBuilder:
+    """Rows pass two locks, and are unlocked behind the second."""
+    d, _, paid = bank()
+    first = paid.lock("first", "s", ["id"])
+    passed = (
+        first.unlock("done", "s", ["id"])
+        if between == "unlock"
+        else first.map("same", {"id": "id", "amount": "amount"})
+    )
+    passed.lock("second", lockset, [key]).unlock("last", "s", ["id"]).output()
+    if elsewhere:
+        paid.unlock("aside", "s", ["id"]).output()
+    return d
+
+
+def test_rows_that_would_wait_for_themselves_are_refused() -> None:
+    (found,) = problems(locked_twice().check)
+    assert found.what == (
+        "rows that passed lock 'first' hold their key of lockset 's', and wait for it for ever in lock 'second': only rows behind it "
+        "unlock one"
+    )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"between": "unlock"}, {"key": "amount"}, {"lockset": "t"}, {"elsewhere": True}],
+    ids=lambda other: next(iter(other)),
+)
+def test_a_second_lock_that_may_be_freed_is_none(other: dict[str, Any]) -> None:
+    locked_twice(**other).check()
 
 
 def test_locks_need_fields_that_are_there() -> None:

@@ -159,6 +159,30 @@ MUTANTS = {
         "    yield from _stable(union, comparison, right.contents, now, held)\n",
         2,
     ),
+    "all that waited is guessed at once": Mutant(
+        "jobs.py", "at_once = self.guesses.most(spare, self.usual.value, bucket)", "at_once = 32", 62
+    ),
+    "who waits for its turn says that it corrects": Mutant(
+        "sunion.py",
+        "return State.UP_FAILURE if self.waits else State.STABILIZATION",
+        "return State.STABILIZATION",
+        93,
+    ),
+    "one that corrects grants a turn": Mutant(
+        "stagger.py",
+        "(correcting or (self.wanted and self.name < sender))",
+        "(self.wanted and self.name < sender)",
+        24,
+    ),
+    "a gap is not said": Mutant(
+        "outlet.py",
+        "            yield Send(address, Gap(self.stream, reader.number, reader.position, self.kept_from))\n            reader.position",
+        "            reader.position",
+        7,
+    ),
+    "what a guess was held before is not counted": Mutant(
+        "port.py", "self._hear(bucket, now, message.held)", "self._hear(bucket, now, 0.0)", 52
+    ),
     "a subscription begins one too high": Mutant(
         "port.py",
         "position = None if self.resuming else self.frontier",

@@ -12,8 +12,8 @@ from auroral.dpc.replica import Replica
 from auroral.dpc.settings import Settings, WhenFull, WrongSettings
 from auroral.dpc.source import Source
 from auroral.sim.invariants import INVARIANTS, all_is_corrected, buffers_are_bounded, stable_in_order, stable_is_right
-from auroral.sim.record import Run
 from auroral.sim.scenario import Scenario
+from auroral.sim.seen import Run
 from auroral.sim.simulate import observed, simulate
 from auroral.sim.stage import Stage
 from auroral.sim.standin import Kind, Query

@@ -16,8 +16,8 @@ from auroral.dpc.states import State
 from auroral.dpc.switching import Lane
 from auroral.dpc.tuples import TupleType, TupleView
 from auroral.dpc.values import Pong, Subscribe, Tentative, Want
-from auroral.sim.record import Run
 from auroral.sim.scenario import Scenario
+from auroral.sim.seen import Run
 from auroral.sim.simulate import judged, observed, simulate
 from auroral.sim.standin import Kind, Query, content
 from sim.scenarios import chain, pair, scheduled

@@ -15,9 +15,9 @@ from auroral.model.errors import DiagramError
 from auroral.model.expression import functions
 from auroral.sim import CannotBeSimulated, Tried, WrongSchedule, under_failures
 from auroral.sim.diagrams import Trial
+from auroral.sim.failing import random_faults
 from auroral.sim.faults import with_their_ends
 from auroral.sim.fragments import cut
-from auroral.sim.randomly import random_faults
 
 ROWS = [{"ts": 500_000 * step, "n": step % 7} for step in range(40)]
 AWAY = "at 4s silence west; at 10s resume west"

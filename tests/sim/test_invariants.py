@@ -18,10 +18,10 @@ from auroral.sim.faults import Fault
 from auroral.sim.invariants import INVARIANTS, bounds, buffers_are_bounded
 from auroral.sim.invariants.buffers import nothing_is_hoarded, only_what_has_no_room_is_lost
 from auroral.sim.invariants.going import AsItGoes
-from auroral.sim.invariants.replicas import nobody_falls_behind
+from auroral.sim.invariants.replicas import nobody_falls_behind, one_is_read, turns_are_granted
 from auroral.sim.invariants.stable import stable_is_right
 from auroral.sim.network import SLOWER
-from auroral.sim.record import EVERY, Correction, Delivery, Dropped, Final, Moment, Planned, Run
+from auroral.sim.seen import EVERY, Correction, Delivery, Dropped, Final, Moment, Planned, Run
 from auroral.sim.simulate import judged, observed
 from auroral.sim.stage import Stage
 from auroral.sim.standin import content
@@ -131,6 +131,11 @@ def lost_at(at: float) -> Final:
     return Final(at, 50, LOST, None)
 
 
+def corrected(run: Run, **fields: frozenset[str]) -> Run:
+    """As if a replica had done so that cannot stay fresh."""
+    return replace(run, corrections=[Correction(34.0, 35.0, "u@ua", False)._replace(**fields)])
+
+
 def decided(stage: Stage, starts: tuple[int, ...]) -> None:
     stage.changes += ["u"] * (len(starts) - 1)
     stage.layout = replace(stage.layout, versions={"u": Decision(starts)})
@@ -165,6 +170,7 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
         # What w makes of three buckets is lost with the first of them.
         lambda run: limited(run, finals={("w@wa", 1, "w.out"): [lost_at((50 + 40 - 5) * 0.5)]}),
         lambda run: limited(run, deliveries={"w.out": [Delivery((50 + 40 - 5) * 0.5, 50, LOST, True)]}),
+        lambda run: limited(run, deliveries={"w.out": [Delivery(300.0, 72, LOST, True)]}, finals={}),
         lambda run: limited(run, pauses=[(20.0, "s@s", 39)]),
     ],
     "nothing_is_lost_unless_so_set": [lambda run: replace(run, reports=[(12.0, "client", Report("gap", "w.out", 3))])],
@@ -203,6 +209,12 @@ BROKEN: dict[str, list[Callable[[Run], Run]]] = {
         lambda run: changed(run, "spoke", frontier=run.spoke[0].expected - 2),
         lambda run: changed(run, "spoke", kept_from=run.spoke[0].asked_for + 1),
     ],
+    "turns_are_granted": [
+        lambda run: replace(run, wrong_grants=[(12.0, "u@ua", "u@ub")]),
+        lambda run: corrected(run, promises=frozenset({"u@ub"}), promised_by=frozenset({"u@ub"})),
+        corrected,
+    ],
+    "one_is_read": [lambda run: with_moments(run, unread=frozenset({("u@ua", "u.out"), ("u@ub", "u.out")}))],
     "turns_come": [lambda run: with_moments(run, waiting=frozenset({"u@ua"}))],
     "moves_end": [
         lambda run: moving(run, lambda stage: stage.moves.append(MoveTo("u", "u@ua", "u@uz"))),
@@ -251,6 +263,7 @@ def test_the_run_has_what_is_judged(run, taking_turns):
     """Nothing holds for want of anything to look at."""
     assert run.given and run.spoke and run.moments and run.finals
     assert sum(not one.fresh for one in taking_turns.corrections) == 2, "one replica after the other"
+    assert all(one.promised_by and not one.promises for one in taking_turns.corrections if not one.fresh)
     assert {one.stable for one in run.deliveries["w.out"]} == {True, False}
     assert {tree.stable_since is None for tree in run.trees["w.out"]} == {True, False}
 
@@ -309,6 +322,14 @@ def test_replicas_that_all_correct_at_once_are_found(taking_turns):
     assert not list(check(replace(taking_turns, corrections=after_each_other)))
 
 
+def test_who_has_a_turn_or_is_alone_may_correct_and_one_of_two_may_say_so(run):
+    granted = corrected(run, promised_by=frozenset({"u@ub"}))
+    alone = with_moments(corrected(run), links={})
+    assert not [found for each in (granted, alone) for found in turns_are_granted(each)]
+    assert not list(one_is_read(with_moments(run, unread=frozenset({("u@ua", "u.out"), ("u@ub", "x.out")}))))
+    assert not list(one_is_read(with_moments(run, unread=frozenset({("u@ua", "u.out"), ("u@ub", "u.out")}), links={})))
+
+
 def all_at_once(self: Stagger, now: float, reached: object) -> bool:
     return True
 
@@ -319,7 +340,7 @@ def never_ends(self: Stagger, sender: str) -> None:
 
 @pytest.mark.parametrize(
     ("method", "instead", "broken"),
-    [("may_correct", all_at_once, "one_keeps_answering"), ("release", never_ends, "all_is_corrected")],
+    [("may_correct", all_at_once, "turns_are_granted"), ("release", never_ends, "all_is_corrected")],
 )
 def test_turns_that_are_not_kept_are_found(monkeypatch, method, instead, broken):
     monkeypatch.setattr(Stagger, method, instead)
@@ -332,7 +353,7 @@ def test_a_run_ends_where_a_guarantee_is_found_broken(monkeypatch):
     run = observed(pair("at 10s silence t; at 21s resume t", job=LONG_JOBS))
     (words,) = run.broken
     begin = max(one.begin for one in run.corrections)
-    assert words == f"one_keeps_answering: u@ua, u@ub all correct at {begin:.2f} s: nobody answers"
+    assert words == f"turns_are_granted: u@ua corrects at {begin:.2f} s, and nobody has promised not to"
     assert begin <= run.now <= begin + EVERY and judged(run).violations == (words,)
 
 

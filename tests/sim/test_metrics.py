@@ -8,8 +8,9 @@ from auroral.dpc.metrics import Metrics
 from auroral.dpc.replica import Replica
 from auroral.dpc.states import State
 from auroral.dpc.why import why
-from auroral.sim.record import Recorder, Run
+from auroral.sim.record import Recorder
 from auroral.sim.scenario import CLIENT
+from auroral.sim.seen import Run
 from auroral.sim.stage import Stage
 from sim.scenarios import chain
 

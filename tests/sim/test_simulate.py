@@ -191,6 +191,15 @@ def test_while_one_corrects_that_cannot_stay_fresh_another_one_is_read_for_what_
     assert outcome.worst_delay < 0.9
 
 
+@pytest.mark.parametrize("bound", [5.0, 8.0, 12.0])
+def test_what_waited_for_the_first_guess_is_not_guessed_all_at_once(bound):
+    """D77: a bucket takes a fifth of its time, so that one job for all that came while the first was held would take longer than X leaves."""
+    scenario = pair("at 5s silence t; at 25.3s resume t", 60, job=0.2, bound=bound)
+    outcome = simulate(replace(scenario, job_bucket=0.1))
+    assert not outcome.violations, str(outcome)
+    assert outcome.worst_delay < 0.95
+
+
 AWAY = "at 5s silence t; at 15s resume t"
 
 

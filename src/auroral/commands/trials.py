@@ -33,9 +33,9 @@ from auroral.model.types import Kind
 from auroral.model.xml import Loaded
 from auroral.reference.rows import Row
 from auroral.sim.diagrams import Trial
+from auroral.sim.failing import QUIET, random_faults
 from auroral.sim.faults import Fault, parse
 from auroral.sim.fragments import CannotBeSimulated
-from auroral.sim.randomly import QUIET, random_faults
 from auroral.sim.scenario import Scenario
 
 SECONDS = (30, 90)

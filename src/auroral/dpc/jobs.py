@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import Coverage
 from auroral.dpc.events import Cancel, Effect, Evaluate
-from auroral.dpc.sunion import MOST_GUESSED, SUnion
+from auroral.dpc.sizing import SHARE, Guesses
+from auroral.dpc.sunion import SUnion
 from auroral.dpc.trouble import Trouble
 from auroral.dpc.usual import Usual
 from auroral.dpc.values import Content, Snapshot
@@ -43,6 +44,11 @@ class Job:
     def outputs(self) -> tuple[str, ...]:
         return tuple(self.ranges)
 
+    @property
+    def evaluated(self) -> int:
+        """Buckets, those included that lie between the state of a fold and the first that is wanted."""
+        return self.end - min([self.begin, *(state.bucket for state in self.states.values())])
+
 
 @dataclass(slots=True)
 class Jobs:
@@ -52,6 +58,7 @@ class Jobs:
     """What a job for one bucket takes."""
     versions: Versions
     running: dict[int, Job] = field(default_factory=dict)
+    guesses: Guesses = field(default_factory=Guesses)
     last: int = 0
     served: dict[str, int] = field(default_factory=dict)
     """The last job that made each output stable."""
@@ -64,11 +71,12 @@ class Jobs:
 
     def learn(self, job: Job, now: float) -> None:
         took = now - job.started
+        self.guesses.learn(job.evaluated, took, self.usual.value)
         if not job.tentative:
             for stream in job.outputs:
                 self.unions[stream].sizing.learn(job.rows, took, self.usual.value)
         if job.tentative or job.end - job.begin == 1:
-            self.usual.learn(took)
+            self.usual.learn(max(0.0, took - self.guesses.beyond_first(job.evaluated)))
 
     @property
     def being_made_stable(self) -> set[str]:
@@ -123,13 +131,20 @@ class Jobs:
         if due:
             # One job for all outputs that are due: none waits for the jobs of the others, which its deadline does not know of.
             earliest = min(begin for begin, _ in due.values())
-            most = min(earliest + MOST_GUESSED, self.versions.plan.end(earliest))
+            spare = min(self._spare(stream, deadlines[stream][begin] - now) for stream, (begin, _) in due.items())
+            bucket = self.unions[next(iter(due))].settings.bucket
+            at_once = self.guesses.most(spare, self.usual.value, bucket)
+            most = min(earliest + at_once, self.versions.plan.end(earliest))
             near = {
                 s: (begin, min(end, most))
                 for s, (begin, end) in due.items()
                 if begin < most and self.unions[s].reaches(earliest)
             }
             yield self._evaluate(near, True, now)
+
+    def _spare(self, stream: str, left: float) -> float:
+        """How much longer than a job of a single bucket the next guess may take."""
+        return max(left, SHARE * self.unions[stream].aside)
 
     def _evaluate(self, ranges: Mapping[str, tuple[int, int]], tentative: bool, now: float) -> Evaluate:
         self.last += 1

@@ -1,8 +1,8 @@
-"""How much a job that corrects takes at once, by how long earlier ones took (DESIGN 7).
+"""How much a job takes at once, by how long earlier ones took (DESIGN 7).
 
-Spark does not take a core away from a task: what is to be guessed meanwhile waits for it. So what a job takes for its rows is kept to a quarter of the
-time that is set aside for a guess. But a job also takes time whatever it reads: where that is more, smaller ones would only be more of them, all would
-take longer, and what is new would wait for that. So a job may take as long for its rows as any takes without.
+Spark does not take a core away from a task: what is to be guessed waits for a job that corrects, and for the guess before it. So what a job that corrects takes for
+its rows, and a guess for all buckets but its first, is kept to a quarter of the time that is set aside for a guess. But a job also takes time whatever it reads: where that
+is more, smaller ones would only be more of them, all would take longer, and what is new would wait for that. So a job that corrects may take as long for its rows as any takes without.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations
+from math import ceil
 from statistics import median
+
+from auroral.dpc.usual import Usual
 
 MOST_ROWS = 280_000
 """That a job reads at once, however quick it is: they are in memory."""
@@ -36,6 +39,8 @@ class Took:
 
 @dataclass(slots=True)
 class Sizing:
+    """Of jobs that correct."""
+
     jobs: deque[Took] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     """The last ones."""
 
@@ -71,3 +76,32 @@ class Sizing:
 
 def _within(rows: float) -> int:
     return int(min(max(rows, LEAST_ROWS), MOST_ROWS))
+
+
+MOST_GUESSED = 32
+"""Buckets in one job that guesses: what comes behind them waits for it."""
+
+
+@dataclass(slots=True)
+class Guesses:
+    """Of jobs that guess: when the time of the first bucket of a failure is over, all that came since waits as well."""
+
+    further: Usual = field(default_factory=Usual)
+    """What a job takes longer for each bucket behind its first."""
+
+    def learn(self, buckets: int, seconds: float, usual: float) -> None:
+        """A job of so many buckets took so long, and one of a single bucket usually takes `usual`."""
+        if buckets > 1:
+            self.further.learn(max(0.0, seconds - usual) / (buckets - 1))
+
+    def beyond_first(self, buckets: int) -> float:
+        return (buckets - 1) * self.further.value
+
+    def most(self, spare: float, usual: float, bucket: float) -> int:
+        """Buckets: no more than leave the first of them in time, which has so much to spare; and enough not to fall behind those that come.
+        Until it is known what they take, each may take what a job does."""
+        further = self.further.value if self.further.times else usual
+        in_time = 1 + int(spare / further) if further * MOST_GUESSED > spare else MOST_GUESSED
+        each = bucket - self.further.value
+        keeping_up = 1 + ceil(usual / each) if each > 0 else MOST_GUESSED
+        return min(MOST_GUESSED, max(in_time, keeping_up))

@@ -16,7 +16,7 @@ from auroral.dpc.monitor import Monitor
 from auroral.dpc.outlet import Outlet
 from auroral.dpc.port import Port
 from auroral.dpc.settings import UNLIMITED, WORTH_DELAYING, Policy, Settings
-from auroral.dpc.sizing import MOST_ROWS, Sizing
+from auroral.dpc.sizing import MOST_GUESSED, MOST_ROWS, Sizing
 from auroral.dpc.states import State
 from auroral.dpc.usual import Offsets, Usual
 from auroral.dpc.values import Content
@@ -24,9 +24,6 @@ from auroral.dpc.versions import Reading, Versions
 
 MOST_BUCKETS = 128
 """In one job that corrects: a job of many buckets takes little longer than one of a single bucket, as long as they are not many rows."""
-
-MOST_GUESSED = 32
-"""Buckets in one job that guesses, of no more rows: what comes behind them waits for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from auroral.model.boxes.changes import TypedChanges
 from auroral.model.boxes.later import TypedLater
+from auroral.model.boxes.locks import TypedLockBox
 from auroral.model.boxes.stateless import TypedFilter, TypedIdentity, TypedMap, TypedUnion
 from auroral.model.boxes.tables import TypedTableBox
 from auroral.model.diagram import Diagram
@@ -50,6 +51,7 @@ def region_problems(diagram: Diagram, boxes: Sequence[CheckedBox], region: Seque
                 allowed="changes of tables that a box inserts into, updates or deletes from",
                 next_step="leave it out, or add an insert",
             )
+    yield from _waiting_for_themselves(members)
     for member in members:
         if shared(member.typed) is None:
             yield from _between(member, what)
@@ -77,6 +79,46 @@ def _in_one_query(diagram: Diagram, members: Sequence[CheckedBox], what: str) ->
             allowed="one node, or one replica set, for all boxes of a table",
             next_step="leave `node` out of the boxes",
         )
+
+
+def _waiting_for_themselves(members: Sequence[CheckedBox]) -> Iterator[Problem]:
+    """A row that holds its key and meets a second lock of it waits until it is freed, which no other row may ever do."""
+    locks = [(c, c.typed) for c in members if isinstance(c.typed, TypedLockBox) and c.typed.locks]
+    for one, typed in locks:
+        same = {
+            c.box.name
+            for c, other in locks
+            if c is not one and (other.lockset, other.key) == (typed.lockset, typed.key)
+        }
+        frees = {c.box.name for c in members if _frees(c, typed.lockset)}
+        holding = [c for c in members if c.box.name in same and one.box.name in _behind(members, c.box.outputs, frees)]
+        given = {stream for c in members for stream in c.box.outputs}
+        elsewhere = _behind(members, [s for c in members for s in c.box.inputs if s not in given], {one.box.name})
+        if holding and frees.isdisjoint(elsewhere - {one.box.name}):
+            first = holding[0].box.name
+            yield Problem(
+                f"rows that passed lock {first!r} hold their key of lockset {typed.lockset!r}, and wait for it for ever in lock {one.box.name!r}: "
+                "only rows behind it unlock one",
+                one.box.place,
+                allowed="a second lock of other key fields or another lockset, behind an unlock, or with an unlock that other rows come to",
+                next_step=f"leave lock {one.box.name!r} out, or give it a lockset of its own",
+            )
+
+
+def _frees(member: CheckedBox, lockset: str) -> bool:
+    return isinstance(member.typed, TypedLockBox) and not member.typed.locks and member.typed.lockset == lockset
+
+
+def _behind(members: Sequence[CheckedBox], streams: Iterable[str], up_to: set[str]) -> set[str]:
+    """The boxes that rows of these streams come to, as far as these boxes."""
+    found, left = set[str](), list(streams)
+    while left:
+        stream = left.pop()
+        for c in members:
+            if stream in c.box.inputs and c.box.name not in found:
+                found.add(c.box.name)
+                left += [] if c.box.name in up_to else c.box.outputs
+    return found
 
 
 def _between(member: CheckedBox, what: str) -> Iterator[Problem]:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import Level
 from auroral.dpc.settings import Policy
-from auroral.dpc.sunion import OutputSpec
-from auroral.sim.record import Moment, Tree
+from auroral.dpc.sunion import MOST_BUCKETS, OutputSpec
 from auroral.sim.scenario import CLIENT, Scenario, host
+from auroral.sim.seen import Moment, Tree
 
 Interval = tuple[float, float]
 
@@ -98,11 +98,13 @@ class Oracle:
 
     def settled(self) -> float:
         """Seconds after which a tree that is whole gives stable buckets again: what failed is found to be back, what was missed is
-        fetched and corrected level by level, in turns where jobs take long, and the newest comes."""
+        fetched and corrected level by level, in turns where jobs take long, and the newest comes. Of what is corrected, no more than one
+        job takes at once."""
         scenario = self.scenario
         levels = max(map(self.depth, scenario.outputs))
         turns = 10.0 if scenario.job >= scenario.settings.bucket else 0.0
-        return scenario.settings.detection + 2.0 + levels * (0.5 + 10 * scenario.job) + turns
+        jobs = 10 * scenario.job + MOST_BUCKETS * scenario.job_bucket
+        return scenario.settings.detection + 2.0 + levels * (0.25 + jobs) + turns
 
     def depth(self, stream: str) -> int:
         """Replicas on the longest way from a source."""
@@ -133,7 +135,7 @@ class Oracle:
 
     def set_aside(self, stream: str) -> float:
         """What the replicas on the longest way may set aside of the bound for their own work, and for a failover of each."""
-        settings, job = self.scenario.settings, self.scenario.job
+        settings, job = self.scenario.settings, self.scenario.shortest_job
         delays = {Policy.DELAY, Policy.ADAPT} & {settings.while_failing, settings.while_correcting}
         own = 2 * job if delays and job > settings.bucket else job
         return self.longest_way(stream) * (1.5 * own + 2 * settings.hop + settings.failover)

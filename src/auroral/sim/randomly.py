@@ -1,33 +1,28 @@
-"""Scenarios drawn from a seed: fragments, settings and failures of every kind."""
+"""Scenarios drawn from a seed: fragments, settings, and what happens to them."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from auroral.dpc.coverage import AtLeast, Level
 from auroral.dpc.keeping import must_have_room
 from auroral.dpc.settings import Policy, Settings, WhenFull, WrongSettings
 from auroral.dpc.values import Content
-from auroral.sim.faults import CATALOG_HOST, OF_CLOCKS, VERBS, Fault
+from auroral.sim.failing import Draw, Pairs, last_fault, pair_of, random_faults
+from auroral.sim.faults import CATALOG_HOST, OF_CLOCKS, OF_SOURCES, Fault
+from auroral.sim.invariants.bounds import promised
 from auroral.sim.oracle import Oracle
-from auroral.sim.scenario import CLIENT_HOST, Fragment, Scenario, host
+from auroral.sim.scenario import QUICK, Fragment, Scenario, host
 from auroral.sim.standin import Kind, Query, content
 
-QUIET = 30.0
-"""Virtual seconds after the last fault in which everything must have healed."""
-LENGTHS = (0.2, 1.0, 3.0, 8.0, 20.0)
-"""Of failures: shorter than it takes to notice them, shorter than X, longer."""
 UNFOLDED = (Kind.UNION, Kind.UNION, Kind.FILTER, Kind.WINDOW, Kind.JOIN)
 MOSTLY = Policy.PROCESS
 OTHERS = (Policy.DELAY, Policy.ADAPT, Policy.SUSPEND, Policy.PROCESS)
-MOST_TRIES = 1000
 ALONE = 10.0
 """Seconds before and after a disk is lost in which nothing happens to the other replicas."""
 FURTHEST = 5000.0
 """Seconds that a clock may be ahead or behind."""
-Draw = random.Random
 
 
 def random_scenario(seed: int) -> Scenario:
@@ -55,7 +50,7 @@ def random_scenario(seed: int) -> Scenario:
     wild = replace(wild, clocks=_clocks(draw, wild))
     wild = replace(wild, queries=tuple(_constrained(draw, wild, query) for query in queries))
     whole = replace(wild, faults=tuple(sorted([*wild.faults, *_abandoned(draw, wild)])))
-    return _taking_turns(_as_deployed(_reading_otherwise(_guessing_right(whole))))
+    return _losing(_costly(_taking_turns(_as_deployed(_reading_otherwise(_guessing_right(whole))))))
 
 
 def _guessing_right(scenario: Scenario) -> Scenario:
@@ -84,8 +79,8 @@ def _changed_while_guessing(draw: Draw, scenario: Scenario) -> Iterator[Fault]:
     away = [source for source in scenario.sources if source not in busy]
     if not away:
         return
-    source, begin = draw.choice(away), draw.uniform(3, _last(scenario) - 15)
-    yield from _pair(scenario, begin, draw.uniform(9, 14), "silence", source)
+    source, begin = draw.choice(away), draw.uniform(3, last_fault(scenario) - 15)
+    yield from pair_of(scenario, begin, draw.uniform(9, 14), "silence", source)
     behind = [query for query in scenario.queries if source in scenario.computed_from(query.streams[0])]
     for query in draw.sample(behind, min(2, len(behind))):
         yield Fault(round(begin + draw.uniform(4, 8), 1), "change", (query.name,))
@@ -100,9 +95,9 @@ def _guessed_differently(draw: Draw, scenario: Scenario) -> Iterator[Fault]:
         hosts = [host(name) for name in scenario.members(query)]
         if source is None or any(frozenset((source, where)) in links for where in hosts):
             continue
-        begin = draw.uniform(3, _last(scenario) - 15)
+        begin = draw.uniform(3, last_fault(scenario) - 15)
         for where in draw.sample(hosts, 2):
-            yield from _pair(scenario, begin, draw.uniform(6, 10), "cut", source, where)
+            yield from pair_of(scenario, begin, draw.uniform(6, 10), "cut", source, where)
             begin += draw.uniform(2, 5)
 
 
@@ -154,7 +149,7 @@ def _as_deployed(scenario: Scenario) -> Scenario:
     if draw.random() > 0.15:
         return scenario
     everybody = tuple(where for where in scenario.hosts if where != CATALOG_HOST)
-    down = _pair(scenario, draw.uniform(5, _last(scenario) - 2), draw.uniform(0.5, 5.0), "crash", *everybody)
+    down = pair_of(scenario, draw.uniform(5, last_fault(scenario) - 2), draw.uniform(0.5, 5.0), "crash", *everybody)
     durable = frozenset(query.name for query in scenario.queries)
     found = replace(scenario, durable=durable, faults=tuple(sorted([*scenario.faults, *down])))
     lost = tuple(_with_lost_disks(draw, found))
@@ -200,20 +195,53 @@ def _taking_turns(scenario: Scenario) -> Scenario:
     )
     found = replace(scenario, settings=tight, job=0.1, job_bucket=0.02, faults=())
     rounds = draw.randint(2, 3)
-    starts = [5 + (_last(found) - 15) * (i + draw.uniform(0, 0.5)) / rounds for i in range(rounds)]
+    starts = [5 + (last_fault(found) - 15) * (i + draw.uniform(0, 0.5)) / rounds for i in range(rounds)]
     turns = [fault for start in starts for pair in _turn(draw, found, start) for fault in pair]
     return replace(found, faults=tuple(sorted(turns)))
+
+
+def _costly(scenario: Scenario) -> Scenario:
+    """In some a bucket takes a good part of its own time, so that a job for many of them takes far longer than one for a single one, and
+    what waits for a guess cannot be guessed all at once."""
+    draw, settings = Draw(f"{scenario.seed} costly"), scenario.settings
+    if draw.random() > 0.12 or not promised(settings) or settings.bound == float("inf"):
+        return scenario
+    found = replace(scenario, job_bucket=draw.choice((0.1, 0.2)) * settings.bucket)
+    bound = max(settings.bound, round(least_bound(found) + 0.5, 1)) + draw.choice((0.0, 2.0, 5.0))
+    busy = {fault.places[0] for fault in scenario.faults if fault.verb in OF_SOURCES}
+    away = [source for source in scenario.sources if source not in busy]
+    begin = draw.uniform(3, max(4.0, last_fault(scenario) - bound - 5))
+    longer = pair_of(scenario, begin, bound + draw.uniform(1, 5), "silence", draw.choice(away)) if away else ()
+    settings = replace(settings, bound=bound)
+    return replace(found, settings=settings, faults=tuple(sorted([*scenario.faults, *longer])))
+
+
+def _losing(scenario: Scenario) -> Scenario:
+    """In some what has no room is lost, and a reader is away for longer than there is room for: it goes on behind a gap (D71)."""
+    draw, oracle = Draw(f"{scenario.seed} losing"), Oracle(scenario)
+    folds = any(output.folds for output in scenario.specs.values())
+    if draw.random() > 0.06 or folds or scenario.job_bucket > QUICK:
+        return scenario
+    room = max(map(oracle.history, scenario.outputs)) + draw.randint(20, 40)
+    settings = replace(scenario.settings, most_kept=room, when_full=WhenFull.LOSE)
+    cut = {fault.places[0] for fault in scenario.faults if fault.verb == "cut" and len(fault.places) == 1}
+    nodes = [where for where in scenario.hosts if where not in {*scenario.sources, CATALOG_HOST, *cut}]
+    length = room * settings.bucket + draw.uniform(2, 6)
+    away = pair_of(
+        scenario, draw.uniform(3, max(4.0, last_fault(scenario) - length)), length, "cut", draw.choice(nodes)
+    )
+    return replace(scenario, settings=settings, faults=tuple(sorted([*scenario.faults, *away])))
 
 
 def _turn(draw: Draw, scenario: Scenario, begin: float) -> Pairs:
     """A source is away for long enough; when it is back, and replicas correct, some that may have granted a turn, or have it, are lost."""
     source = draw.choice(scenario.sources)
-    away, back = _pair(scenario, begin, draw.uniform(4, 8), "silence", source)
+    away, back = pair_of(scenario, begin, draw.uniform(4, 8), "silence", source)
     yield away, back
     using = [q for q in scenario.queries if all(source in scenario.computed_from(stream) for stream in q.streams)]
     for query in draw.sample(using, min(2, len(using))):
         verb, where = draw.choice(("crash", "unplug", "cut")), host(draw.choice(scenario.members(query)))
-        yield _pair(scenario, back.at + draw.uniform(0.1, 6.0), draw.uniform(1, 10), verb, where)
+        yield pair_of(scenario, back.at + draw.uniform(0.1, 6.0), draw.uniform(1, 10), verb, where)
 
 
 def _abandoned(draw: Draw, scenario: Scenario) -> Iterator[Fault]:
@@ -292,167 +320,3 @@ def _queries(draw: Draw, sources: tuple[str, ...]) -> tuple[Query, ...]:
         queries.append(Query(f"q{i}", kind, tuple(inputs), horizon, side))
         free += queries[-1].streams
     return tuple(queries)
-
-
-def random_faults(draw: Draw, scenario: Scenario) -> tuple[Fault, ...]:
-    """Five to twenty, each with its end; the same thing does not happen twice at once. Fewer, where there are too few hosts for more."""
-    wanted, found = draw.randint(5, 20), list[Fault]()
-    busy: dict[tuple[str, str], float] = {}
-    for _ in range(MOST_TRIES):
-        if _count(found) >= wanted:
-            break
-        for begin, end in draw.choice(KINDS)(draw, scenario):
-            free = all(busy.get(_what(begin, place), -1.0) < begin.at for place in begin.places)
-            if free and begin.at < end.at:
-                busy |= {_what(begin, place): end.at for place in begin.places}
-                found += [begin] if VERBS[begin.verb].end is None else [begin, end]
-    return tuple(sorted(found))
-
-
-def _count(faults: list[Fault]) -> int:
-    return sum(not fault.ends for fault in faults)
-
-
-def _what(fault: Fault, place: str) -> tuple[str, str]:
-    """One host does not crash and get unplugged at once, nor is one link cut twice."""
-    end = VERBS[fault.verb].end or fault.verb
-    return end, place if len(fault.places) == 1 or end in ("restart", "rejoin") else "-".join(sorted(fault.places))
-
-
-Pairs = Iterator[tuple[Fault, Fault]]
-
-
-def _last(scenario: Scenario) -> float:
-    return scenario.seconds - QUIET
-
-
-def _pair(
-    scenario: Scenario, begin: float, length: float, verb: str, *places: str, one_way: bool = False
-) -> tuple[Fault, Fault]:
-    begin, end = round(begin, 1), round(min(_last(scenario), begin + length), 1)
-    last = VERBS[verb].end or verb
-    return Fault(begin, verb, places, one_way), Fault(end, last, places, one_way)
-
-
-def _when(draw: Draw, scenario: Scenario) -> tuple[float, float]:
-    return draw.uniform(2, _last(scenario) - 1), draw.choice(LENGTHS) * draw.uniform(0.5, 1.5)
-
-
-def _link(draw: Draw, scenario: Scenario) -> Pairs:
-    verb = draw.choice(("cut", "cut", "cut", "slow", "reset"))
-    one_way = verb == "cut" and draw.random() < 0.3
-    places = draw.choice(scenario.links)
-    if draw.random() < 0.5:
-        places = places[::-1]
-    yield _pair(scenario, *_when(draw, scenario), verb, *places, one_way=one_way)
-
-
-def _host(draw: Draw, scenario: Scenario) -> Pairs:
-    yield _pair(scenario, *_when(draw, scenario), "cut", draw.choice(scenario.hosts))
-
-
-def _node(draw: Draw, scenario: Scenario) -> Pairs:
-    nodes = [h for h in scenario.hosts if h not in scenario.sources and h != CLIENT_HOST]
-    yield _pair(scenario, *_when(draw, scenario), draw.choice(("crash", "crash", "unplug")), draw.choice(nodes))
-
-
-def _edge(draw: Draw, scenario: Scenario) -> Pairs:
-    """A source's proxy, or the client's, is down."""
-    yield _pair(
-        scenario,
-        *_when(draw, scenario),
-        draw.choice(("crash", "unplug")),
-        draw.choice((*scenario.sources, CLIENT_HOST)),
-    )
-
-
-def _silence(draw: Draw, scenario: Scenario) -> Pairs:
-    yield _pair(scenario, *_when(draw, scenario), "silence", draw.choice(scenario.sources))
-
-
-def _open(draw: Draw, scenario: Scenario) -> Pairs:
-    """Rows come, and no bucket is closed."""
-    yield _pair(scenario, *_when(draw, scenario), "open", draw.choice(scenario.sources))
-
-
-def _move(draw: Draw, scenario: Scenario) -> Pairs:
-    """A replica to another host, or back to one that it left; often one that this concerns crashes meanwhile."""
-    query, (begin, _) = draw.choice(scenario.queries), _when(draw, scenario)
-    hosts = [host(name) for name in scenario.members(query)]
-    leaves = draw.choice(hosts)
-    comes = draw.choice([found for letter in "abxyz" if (found := f"{query.name}{letter}") != leaves])
-    yield _pair(scenario, begin, 1.0, "move", leaves, comes)
-    if draw.random() < 0.7:
-        concerned = draw.choice((*hosts, comes, CATALOG_HOST))
-        yield _pair(scenario, begin + draw.uniform(0, 3), draw.uniform(0.5, 5.0), "crash", concerned)
-
-
-def _change(draw: Draw, scenario: Scenario) -> Pairs:
-    """A query gets another version; often one that this concerns crashes meanwhile."""
-    query, (begin, _) = draw.choice(scenario.queries), _when(draw, scenario)
-    yield _pair(scenario, begin, 1.0, "change", query.name)
-    if draw.random() < 0.7:
-        concerned = draw.choice((*(host(name) for name in scenario.members(query)), CATALOG_HOST))
-        yield _pair(scenario, begin + draw.uniform(0, 3), draw.uniform(0.5, 5.0), "crash", concerned)
-
-
-def _flapping(draw: Draw, scenario: Scenario) -> Pairs:
-    places, (begin, _) = draw.choice(scenario.links), _when(draw, scenario)
-    for _ in range(draw.randint(3, 5)):
-        yield _pair(scenario, begin, draw.uniform(0.2, 1.5), "cut", *places)
-        begin += draw.uniform(1.6, 3.0)
-
-
-def _rotation(draw: Draw, scenario: Scenario) -> Pairs:
-    """One source is always down, and another one is before it comes back."""
-    begin, length = draw.uniform(2, _last(scenario) / 2), draw.uniform(3, 8)
-    for turn in range(draw.randint(3, 5)):
-        source = scenario.sources[turn % len(scenario.sources)]
-        yield _pair(scenario, begin, length, "silence", source)
-        begin += length * draw.uniform(0.6, 0.9)
-
-
-def _partition(draw: Draw, scenario: Scenario) -> Pairs:
-    """Both sides live on: one replica of some queries, with some sources, apart from the rest."""
-    island = [host(draw.choice(scenario.replica_names(q))) for q in scenario.queries if draw.random() < 0.7]
-    island += [source for source in scenario.sources if draw.random() < 0.5]
-    if island:
-        yield _pair(scenario, *_when(draw, scenario), "isolate", *sorted(island))
-
-
-def _all_replicas(draw: Draw, scenario: Scenario) -> Pairs:
-    """Of one query, at once."""
-    hosts = [host(name) for name in scenario.replica_names(draw.choice(scenario.queries))]
-    begin, length = _when(draw, scenario)
-    yield _pair(scenario, begin, min(length, 8.0), "crash", *hosts)
-
-
-def _depths(draw: Draw, scenario: Scenario) -> Pairs:
-    """One after the other: a source, and then replicas that are ever nearer to the client."""
-    begin, length = _when(draw, scenario)
-    yield _pair(scenario, begin, length, "silence", draw.choice(scenario.sources))
-    for query in draw.sample(scenario.queries, min(2, len(scenario.queries))):
-        begin += draw.uniform(0.3, 3.0)
-        where = host(draw.choice(scenario.replica_names(query)))
-        yield _pair(scenario, begin, length, draw.choice(("cut", "crash")), where)
-
-
-KINDS: tuple[Callable[[Draw, Scenario], Pairs], ...] = (
-    _link,
-    _link,
-    _link,
-    _host,
-    _node,
-    _node,
-    _edge,
-    _silence,
-    _silence,
-    _open,
-    _move,
-    _change,
-    _flapping,
-    _rotation,
-    _partition,
-    _all_replicas,
-    _depths,
-)

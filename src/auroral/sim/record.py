@@ -1,15 +1,13 @@
-"""What is seen of a run: what the client was given, what replicas said and did, and how all stood at every moment."""
+"""Watches a run, and writes down what is seen of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from auroral.dpc import outlet as dpc
 from auroral.dpc import port as dpc_port
 from auroral.dpc.client import Client
-from auroral.dpc.coverage import Coverage
 from auroral.dpc.events import (
     Deliver,
     Effect,
@@ -24,193 +22,32 @@ from auroral.dpc.events import (
     Truncate,
 )
 from auroral.dpc.replica import Replica
-from auroral.dpc.settings import UNLIMITED
 from auroral.dpc.source import Source
+from auroral.dpc.states import State
 from auroral.dpc.sunion import SUnion
-from auroral.dpc.values import LOST, Content, Pong, Tentative
+from auroral.dpc.values import LOST, Grant, Pong, Tentative
 from auroral.dpc.versions import NO_CHANGE, Plan
 from auroral.sim.faults import Fault
-from auroral.sim.lineage import Made
-from auroral.sim.scenario import CLIENT, Scenario, host
-from auroral.sim.stage import Stage
-
-MUTE = 5.0
-"""Seconds in which a replica that came back must have spoken again."""
-FOUND = 0.5
-"""Seconds in which two that have been told to be apart find each other again."""
-NEVER = float("inf")
-EVERY = 0.5
-"""Seconds between two looks at everything."""
-FULL = "lost from a full buffer"
-"""What is reported of that."""
-
-
-class Delivery(NamedTuple):
-    at: float
-    bucket: int
-    content: Content
-    stable: bool
-
-
-class Given(NamedTuple):
-    """A tentative bucket, as a replica or a source sent it, and the gaps that it truly has; None if it is no result for this bucket."""
-
-    at: float
-    core: str
-    stream: str
-    bucket: int
-    coverage: Coverage
-    gaps: Mapping[tuple[str, int], int] | None
-
-
-class Outlet(NamedTuple):
-    frontier: int
-    kept_from: int
-    kept: int
-    readers: tuple[str, ...]
-    """Who may read it."""
-
-
-class Port(NamedTuple):
-    frontier: int
-    lowest: int
-    """The first bucket that is still held."""
-    needed: int
-    """The first that the reader may read again, for what it has not given out for good."""
-    wanted: int
-    """The first that may be asked of the producers, for itself or who reads from it."""
-    producers: tuple[str, ...]
-    held: int
-    """Stable buckets from the first needed one on; those before are forgotten with the next heartbeat."""
-    guessed: int
-    """Tentative ones."""
-    window: int
-    """Those of them that are read for the next bucket of its outputs besides the newest."""
-
-
-@dataclass(slots=True)
-class Moment:
-    at: float
-    links: dict[tuple[str, str], float]
-    """Producer and reader that live and reach one another: since when."""
-    living: dict[str, float]
-    """Since when each core must have been of use: some time after it came back."""
-    giving: dict[str, float]
-    """Since when each source has given rows."""
-    closing: dict[str, float]
-    """Since when each source has given whole buckets."""
-    mute: frozenset[str]
-    """Replicas that came back and may still be silent."""
-    free: dict[str, float]
-    """Since when each replica has not been held up by what it promised, by full buffers, by jobs that fail one after the other, or without
-    the state of a fold."""
-    outlets: dict[tuple[str, str], Outlet]
-    ports: dict[tuple[str, str], Port]
-    waiting: frozenset[str]
-    """Replicas that have something to correct, and wait for their turn."""
-    correcting: frozenset[str]
-    """Replicas that do so, and cannot answer in time meanwhile."""
-
-
-class Tree(NamedTuple):
-    """What could come to the client at a moment."""
-
-    at: float
-    stable_since: float | None
-    """Since when one and the same tree with all sources has led to it."""
-    anything: bool
-    """Whether it could be given something, be it tentative."""
-
-
-class Spoke(NamedTuple):
-    """A replica that came back, when it first answered again: how far it was, and how far it should have been."""
-
-    at: float
-    core: str
-    stream: str
-    frontier: int
-    expected: int
-    kept_from: int
-    asked_for: int
-    """The lowest bucket that one of its readers is at."""
-
-
-class Final(NamedTuple):
-    """A bucket that a replica made stable, and what it truly was made from; None for what nobody made, as what is lost."""
-
-    at: float
-    bucket: int
-    content: Content
-    made: Made | None
-    owned: bool = True
-    """Whether the replica was one of those that run the query then."""
-    limit: int = UNLIMITED
-    """The first bucket that it had promised not to make stable yet."""
-
-
-class Planned(NamedTuple):
-    """What a replica wrote down of the versions of its query, and what it had written before."""
-
-    at: float
-    core: str
-    before: Plan
-    plan: Plan
-
-
-class Dropped(NamedTuple):
-    """What a source or a replica lost from a full buffer: all before this bucket."""
-
-    at: float
-    core: str
-    stream: str
-    below: int
-    frontier: int
-
-
-class Correction(NamedTuple):
-    """A job of a replica that makes tentative buckets final."""
-
-    begin: float
-    end: float
-    core: str
-    fresh: bool
-    """Whether it can answer in time all the same."""
-
-
-@dataclass(slots=True)
-class Run:
-    stage: Stage
-    expected: dict[str, list[Content]]
-    usual: dict[str, float]
-    """How long after its end a bucket comes, without failures."""
-    deliveries: dict[str, list[Delivery]] = field(default_factory=dict)
-    interruptions: dict[str, set[int]] = field(default_factory=dict)
-    """Before which deliveries of a stream another failure ended its corrections."""
-    given: list[Given] = field(default_factory=list)
-    wrong_views: list[tuple[float, str, str, int]] = field(default_factory=list)
-    """When, who, and which bucket of which input was read in no version that it ever had."""
-    spoke: list[Spoke] = field(default_factory=list)
-    corrections: list[Correction] = field(default_factory=list)
-    reports: list[tuple[float, str, Report]] = field(default_factory=list)
-    moments: list[Moment] = field(default_factory=list)
-    trees: dict[str, list[Tree]] = field(default_factory=dict)
-    """Of each output, what the oracle says of each moment."""
-    finals: dict[tuple[str, int, str], list[Final]] = field(default_factory=dict)
-    """By core, life and output, in the order in which they were made stable."""
-    plans: list[Planned] = field(default_factory=list)
-    dropped: list[Dropped] = field(default_factory=list)
-    pauses: list[tuple[float, str, int]] = field(default_factory=list)
-    """When which source took nothing more in, and how many buckets it kept."""
-    broken: list[str] = field(default_factory=list)
-    """What was found broken as it went, each with the name of its invariant."""
-
-    @property
-    def scenario(self) -> Scenario:
-        return self.stage.scenario
-
-    @property
-    def now(self) -> float:
-        return self.stage.world.now
+from auroral.sim.scenario import CLIENT, host
+from auroral.sim.seen import (
+    EVERY,
+    FOUND,
+    FULL,
+    LEASE,
+    MUTE,
+    NEVER,
+    Correction,
+    Delivery,
+    Dropped,
+    Final,
+    Given,
+    Moment,
+    Outlet,
+    Planned,
+    Port,
+    Run,
+    Spoke,
+)
 
 
 @dataclass(slots=True)
@@ -228,6 +65,8 @@ class Recorder:
     """Who has just said that something is lost from a full buffer, and of what."""
     came_back: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
     """By core and life, of those that have not spoken yet: how far each output could be computed when it came back."""
+    granted: dict[tuple[str, str], float] = field(default_factory=dict)
+    """By who promised to answer, and in whose place: when it last did."""
     spoke_at: dict[tuple[str, int], float] = field(default_factory=dict)
     """By core and life, of those that came back: when they first answered."""
     pairs: tuple[tuple[str, str], ...] = field(init=False)
@@ -257,6 +96,8 @@ class Recorder:
                 self._given(now, core, effect.message)
             elif self.came_back and isinstance(effect.message, Pong):
                 self._spoke(now, core)
+            elif isinstance(effect.message, Grant):
+                self._grants(now, core, effect.to)
         elif isinstance(effect, Deliver):
             one = Delivery(now, effect.bucket, effect.content, effect.stable)
             self.run.deliveries[effect.stream].append(one)
@@ -323,9 +164,28 @@ class Recorder:
         assert isinstance(replica, Replica)
         if any(job.begin <= self.tentative.get((core, life, stream), -1) for stream in job.outputs):
             length = run.stage.world.job_seconds(job)
-            run.corrections.append(Correction(now, now + length, core, replica.turns.fresh))
+            by, promises = self._promised_by(core, replica), self._promises(core, replica)
+            run.corrections.append(Correction(now, now + length, core, replica.turns.fresh, by, promises))
         if replica.recovering:
             self.anew |= {(core, life, stream) for stream in job.outputs}
+
+    def _promises(self, core: str, replica: Replica) -> frozenset[str]:
+        """Whom a replica has promised not to correct, by its own clock."""
+        world = self.run.stage.world
+        now = world.now + world.ahead[core]
+        return frozenset(peer for peer, until in replica.turns.stagger.promised.items() if now < until)
+
+    def _promised_by(self, core: str, replica: Replica) -> frozenset[str]:
+        cores = self.run.stage.world.cores
+        peers = {peer: cores.get(peer) for peer in replica.spec.peers}
+        return frozenset(p for p, one in peers.items() if isinstance(one, Replica) and core in self._promises(p, one))
+
+    def _grants(self, now: float, core: str, to: str) -> None:
+        replica, before = self.run.stage.world.cores[core], self.granted.get((core, to), -LEASE)
+        # What it promised before, it may promise for longer.
+        if isinstance(replica, Replica) and _corrects(replica) and now - before >= LEASE:
+            self.run.wrong_grants.append((now, core, to))
+        self.granted[core, to] = now
 
     def _spoke(self, now: float, core: str) -> None:
         expected = self.came_back.pop((core, self._life(core)), None)
@@ -434,8 +294,9 @@ class Recorder:
         replicas = {name: core for name, core in cores.items() if isinstance(core, Replica)}
         waiting = frozenset(name for name, core in replicas.items() if _waits(core, replicas))
         correcting = frozenset(name for name, core in replicas.items() if _corrects(core))
+        unread = frozenset((name, stream) for name, core in replicas.items() for stream in _unread(core))
         links, giving, closing, free = dict(self.since), dict(self.giving), dict(self.closing), dict(self.free)
-        moment = Moment(now, links, living, giving, closing, mute, free, {}, {}, waiting, correcting)
+        moment = Moment(now, links, living, giving, closing, mute, free, {}, {}, waiting, correcting, unread)
         for name, core in cores.items():
             _add(moment, name, core)
         self.run.moments.append(moment)
@@ -452,6 +313,12 @@ def _waits(core: Replica, replicas: Mapping[str, Replica]) -> bool:
 
 def _corrects(core: Replica) -> bool:
     return not core.turns.fresh and any(core.unions[stream].processing for stream in core.jobs.being_made_stable)
+
+
+def _unread(core: Replica) -> list[str]:
+    if core.turns.fresh:
+        return []
+    return [stream for stream, union in core.unions.items() if union.noted is State.STABILIZATION]
 
 
 def _held_up(core: Replica) -> bool:

@@ -20,6 +20,8 @@ from auroral.sim.standin import content, fingerprint
 
 CLIENT, CLIENT_HOST = "client", "c"
 CATALOG = f"mover@{CATALOG_HOST}"
+QUICK = 0.002
+"""Seconds that a job takes longer for each further bucket, where that is next to nothing."""
 
 
 class Fragment(Protocol):
@@ -48,7 +50,7 @@ class Scenario:
     faults: tuple[Fault, ...] = ()
     job: float = 0.03
     """What a job takes, besides the time for each bucket and for each row that it reads."""
-    job_bucket: float = 0.002
+    job_bucket: float = QUICK
     job_row: float = 0.0
     failing_jobs: float = 0.0
     chunks: bool = False
@@ -72,6 +74,11 @@ class Scenario:
     @property
     def buckets(self) -> int:
         return int(self.seconds / self.settings.bucket)
+
+    @property
+    def shortest_job(self) -> float:
+        """Seconds, of one for a single bucket."""
+        return self.job + self.job_bucket
 
     @property
     def streams(self) -> tuple[str, ...]:

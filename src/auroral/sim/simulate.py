@@ -12,8 +12,9 @@ from auroral.sim.invariants import INVARIANTS, WHERE_ALL_HEALS
 from auroral.sim.invariants.bounds import lateness
 from auroral.sim.invariants.going import AsItGoes
 from auroral.sim.oracle import Oracle
-from auroral.sim.record import EVERY, Recorder, Run
+from auroral.sim.record import Recorder
 from auroral.sim.scenario import Scenario
+from auroral.sim.seen import EVERY, Run
 from auroral.sim.stage import Stage
 from auroral.sim.world import Watcher
 

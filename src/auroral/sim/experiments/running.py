@@ -11,8 +11,8 @@ from auroral.dpc.settings import Policy, Settings
 from auroral.dpc.tuples import Tuple, TupleView
 from auroral.sim.faults import parse
 from auroral.sim.invariants.stable import all_is_corrected, stable_in_order, stable_is_right
-from auroral.sim.record import Delivery, Run
 from auroral.sim.scenario import CLIENT, Scenario
+from auroral.sim.seen import Delivery, Run
 from auroral.sim.stage import Stage
 from auroral.sim.standin import Kind, Query, content, fingerprint
 

@@ -27,9 +27,11 @@ from auroral.sim.invariants.replicas import (
     moves_end,
     mute_until_right,
     nobody_falls_behind,
+    one_is_read,
     one_keeps_answering,
     one_owner,
     promises_hold,
+    turns_are_granted,
     turns_come,
 )
 from auroral.sim.invariants.stable import (
@@ -49,7 +51,7 @@ from auroral.sim.invariants.tentative import (
     views_are_right,
 )
 from auroral.sim.invariants.tuples import tuples_are_right
-from auroral.sim.record import Run
+from auroral.sim.seen import Run
 
 Invariant = Callable[[Run], Iterator[str]]
 
@@ -76,6 +78,8 @@ INVARIANTS: tuple[Invariant, ...] = (
     nobody_falls_behind,
     mute_until_right,
     one_keeps_answering,
+    one_is_read,
+    turns_are_granted,
     turns_come,
     one_owner,
     moves_end,

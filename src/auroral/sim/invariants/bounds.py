@@ -13,8 +13,8 @@ from auroral.sim.faults import OF_SOURCES, with_their_ends
 from auroral.sim.invariants.going import AsItGoes, Deliveries, Judging, News
 from auroral.sim.network import SLOWER
 from auroral.sim.oracle import Interval, Oracle
-from auroral.sim.record import EVERY, Delivery, Run, Tree
 from auroral.sim.scenario import Scenario
+from auroral.sim.seen import EVERY, Delivery, Run, Tree
 
 
 class Gaps:
@@ -58,9 +58,10 @@ class Lateness:
             yield self.first - 1, *self.of(self.first - 1, one.at)
 
     def of(self, bucket: int, at: float) -> tuple[float, bool]:
-        """Where nothing could come for a while, the time counts from when something could again, a bucket and the usual time later."""
+        """Where nothing could come for a while since the bucket began, the time counts from when something could again, a bucket and the
+        usual time later."""
         settings, due, gaps = self.run.scenario.settings, self.due(bucket), self.gaps()
-        ends = [e for begin, e in gaps if begin < due + settings.bound and due - settings.bucket < e]
+        ends = [e for begin, e in gaps if begin < due + settings.bound and bucket * settings.bucket < e]
         # Gaps that follow one another closely are one.
         for begin, end in gaps:
             if ends and begin < max(ends) + settings.bound + settings.bucket:
@@ -105,7 +106,7 @@ def _most(run: Run, stream: str) -> Callable[[float, bool], float]:
     scenario, settings, depth = run.scenario, run.scenario.settings, Oracle(run.scenario).depth(stream)
     changes = [fault.at for fault in scenario.faults if fault.verb not in OF_SOURCES]
     slow = _slow(scenario, stream)
-    less = min(settings.bound, settings.bound - settings.failover + scenario.job * depth)
+    less = min(settings.bound, settings.bound - settings.failover + scenario.shortest_job * depth)
 
     def most(due: float, excused: bool) -> float:
         slowed = {where for where, begin, end in slow if begin < due + settings.bound and due < end}
@@ -133,6 +134,13 @@ def promised(settings: Settings) -> bool:
     return Policy.SUSPEND not in (settings.while_failing, settings.while_correcting)
 
 
+def processes(scenario: Scenario) -> bool:
+    """Whether nothing but the first bucket of a failure is held back, and jobs are so short that none waits for another."""
+    settings = scenario.settings
+    policies = {settings.while_failing, settings.while_correcting}
+    return policies == {Policy.PROCESS} and 2 * scenario.shortest_job < settings.bucket
+
+
 def _any(times: list[float], begin: float, end: float) -> bool:
     """Whether one of them, in order, lies between."""
     return bisect_left(times, begin) < bisect_right(times, end)
@@ -153,8 +161,10 @@ def soon_without_failures(run: Run) -> Iterator[str]:
 
 @AsItGoes
 def every_bucket_comes(run: Run) -> Judging:
-    """D77: while nothing changes, each bucket comes in time itself. (When replicas are switched, tentative ones may be lost.)"""
+    """D77: while nothing changes, each bucket comes in time itself. (When replicas are switched, tentative ones may be lost.) D41: and where only
+    the first of a failure is held back, in half of it."""
     settings, deliveries = run.scenario.settings, Deliveries(run)
+    most = settings.bound / 2 if processes(run.scenario) else settings.bound
     changes = [0.0, *(fault.at for fault in run.scenario.faults)]
     wait = Oracle(run.scenario).settled() + settings.bound
     late = {stream: Lateness(run, stream) for stream in run.usual}
@@ -170,9 +180,9 @@ def every_bucket_comes(run: Run) -> Judging:
             ) + settings.bound + EVERY < run.now and found.first < run.scenario.buckets:
                 quiet = changes[bisect_right(changes, due + settings.bound) - 1] < due - wait
                 possible = all(end < due - wait or due + settings.bound < begin for begin, end in found.gaps())
-                if quiet and possible and came.get((stream, found.first), run.now) - due >= settings.bound:
+                if quiet and possible and came.get((stream, found.first), run.now) - due >= most:
                     yield (
-                        f"{stream}: bucket {found.first} did not come in time, by {due + settings.bound:.2f} s, though nothing "
+                        f"{stream}: bucket {found.first} did not come in time, by {due + most:.2f} s, though nothing "
                         "had happened for a while"
                     )
                 found.first += 1

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from auroral.sim.invariants.going import Apart, AsItGoes, Judging, News
 from auroral.sim.invariants.replicas import lag
 from auroral.sim.oracle import Oracle
-from auroral.sim.record import FULL, Moment, Run
 from auroral.sim.scenario import CLIENT
+from auroral.sim.seen import FULL, Moment, Run
 
 TOLD = 2.0
 """Seconds after which what a reader does not need any more is forgotten: some heartbeats, one after the other."""
@@ -49,8 +50,8 @@ def buffers_are_bounded(run: Run) -> Judging:
 
 
 def only_what_has_no_room_is_lost(run: Run) -> Iterator[str]:
-    """D71, D72: what is lost is the oldest of a full buffer, or computed from such, so that nothing is that is newer than what is kept; and
-    where full buffers block, a source takes nothing in only where its buffer is full."""
+    """D71, D72: what is lost is the oldest of a full buffer, or computed from such, so that nothing is that is newer than what is kept; a
+    client misses nothing that is kept wherever it was made; and where full buffers block, a source takes nothing in only where its buffer is full."""
     settings, oracle = run.scenario.settings, Oracle(run.scenario)
     most = settings.most_kept
     if most is None:
@@ -65,9 +66,24 @@ def only_what_has_no_room_is_lost(run: Run) -> Iterator[str]:
     for stream, at, bucket, content in given:
         if content.lost and at < (bucket + most - oracle.history(stream)) * settings.bucket:
             yield f"{stream}: bucket {bucket} is lost at {at:.2f} s, though {most} buckets are kept"
+    lost = {(stream, one.bucket) for (_, _, stream), all_ in run.finals.items() for one in all_ if one.content.lost}
+    kept_from = _kept_from(run)
+    for stream, all_ in run.deliveries.items():
+        for one in all_:
+            if one.content.lost and (stream, one.bucket) not in lost and one.bucket >= kept_from[stream]:
+                yield f"{stream}: the client misses bucket {one.bucket} at {one.at:.2f} s, and nobody has lost it"
     for at, source, kept in run.pauses:
         if kept < most:
             yield f"{source}: takes nothing in at {at:.2f} s, and keeps {kept} of {most} buckets"
+
+
+def _kept_from(run: Run) -> Counter[str]:
+    """Of each stream, the first bucket that all who give it have always kept, once they had it."""
+    found = Counter[str]()
+    for moment in run.moments:
+        for (_, stream), outlet in moment.outlets.items():
+            found[stream] = max(found[stream], outlet.kept_from)
+    return found
 
 
 @AsItGoes

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import update_wrapper
 from typing import Generic, TypeVar
 
-from auroral.sim.record import Delivery, Moment, Run
+from auroral.sim.seen import Delivery, Moment, Run
 
 Item = TypeVar("Item")
 Judging = Iterator[str | None]

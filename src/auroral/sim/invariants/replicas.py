@@ -10,10 +10,11 @@ from auroral.dpc.layout import moved
 from auroral.dpc.replica import Replica
 from auroral.dpc.settings import UNLIMITED
 from auroral.dpc.source import Source
+from auroral.dpc.sunion import MOST_BUCKETS
 from auroral.sim.invariants.going import Apart, AsItGoes, Judging, News
 from auroral.sim.invariants.stable import version_of
-from auroral.sim.record import Correction, Moment, Run, Spoke
 from auroral.sim.scenario import Scenario, host
+from auroral.sim.seen import EVERY, LEASE, Correction, Moment, Run, Spoke
 
 
 @AsItGoes
@@ -41,7 +42,7 @@ def _too_early(scenario: Scenario, one: Spoke) -> Iterator[str]:
 def lag(scenario: Scenario) -> float:
     """Seconds in which a reader must be as far as all producers were that it reached all the time: to notice that one failed and
     read from another, and to catch up, job by job."""
-    return scenario.settings.detection + 2.0 + 20 * scenario.job
+    return scenario.settings.detection + 1.75 + 20 * scenario.job + MOST_BUCKETS * scenario.job_bucket
 
 
 @AsItGoes
@@ -83,9 +84,6 @@ def _could_give(
                 yield outlet.frontier
 
 
-LEASE = 6.0
-"""Seconds after which a promise has ended that was made just before two lost sight of each other."""
-
 TURN = 2.0
 """Seconds in which one that may correct has asked each of the others for a turn, and begun."""
 
@@ -109,6 +107,56 @@ def one_keeps_answering(run: Run) -> Judging:
             if len(settled) > 1 and reached <= at_work:
                 yield f"{', '.join(sorted(reached))} all correct at {one.begin:.2f} s: nobody answers"
         yield None
+
+
+@AsItGoes
+def turns_are_granted(run: Run) -> Judging:
+    """D57: who cannot stay fresh corrects only while another one has promised not to, and never against a promise of its own; nor does one
+    that corrects promise it. Only one that was lost may have taken its promise with it."""
+    new, grants, replicas = News(run.corrections), News(run.wrong_grants), _replicas(run.scenario)
+    lost = {name: _lost(run.scenario, names) for name, names in replicas.items()}
+    while True:
+        for at, core, to in grants:
+            yield f"{core} promises {to} at {at:.2f} s not to correct, and does so"
+        for one in new:
+            if one.fresh:
+                continue
+            if one.promises:
+                yield f"{one.core} corrects at {one.begin:.2f} s, and had promised {', '.join(sorted(one.promises))} not to"
+            quiet = one.begin - lost[one.core][bisect_right(lost[one.core], one.begin) - 1] > LEASE + TURN
+            if quiet and not one.promised_by and _others(run, one, replicas[one.core]):
+                yield f"{one.core} corrects at {one.begin:.2f} s, and nobody has promised not to"
+        yield None
+
+
+def _others(run: Run, one: Correction, replicas: Iterable[str]) -> bool:
+    """Whether it has reached some for a while."""
+    moment = run.moments[max(0, bisect_right(run.moments, one.begin, key=lambda moment: moment.at) - 1)]
+    since = [_together_since(moment, one.core, other) for other in replicas if other not in (one.core, *moment.mute)]
+    return any(time is not None and time < moment.at - LEASE for time in since)
+
+
+@AsItGoes
+def one_is_read(run: Run) -> Judging:
+    """D57, D58: nor do all of them say so for long, as nobody would be read for what is new. Who waits for its turn goes on answering, as in
+    a failure."""
+    replicas, moments = _replicas(run.scenario), News(run.moments)
+    since: dict[tuple[str, str], float] = {}
+    while True:
+        for moment in moments:
+            alone = {one for one in moment.unread if _no_other_is_read(moment, *one, replicas[one[0]])}
+            since = {one: since.get(one, moment.at) for one in alone}
+            for (name, stream), began in sorted(since.items()):
+                if moment.at - began > EVERY:
+                    yield f"{name} and all that it reaches say from {began:.2f} to {moment.at:.2f} s that they correct {stream}"
+        yield None
+
+
+def _no_other_is_read(moment: Moment, name: str, stream: str, replicas: Iterable[str]) -> bool:
+    """Of those that it has reached for a while, of which there are some."""
+    since = {one: _together_since(moment, name, one) for one in replicas if one != name and one not in moment.mute}
+    reached = [one for one, time in since.items() if time is not None and time < moment.at - LEASE]
+    return bool(reached) and all((one, stream) in moment.unread for one in reached)
 
 
 @AsItGoes

@@ -9,7 +9,7 @@ from auroral.dpc.outlet import Outlet
 from auroral.dpc.replica import Replica
 from auroral.dpc.settings import UNLIMITED
 from auroral.sim.invariants.going import AsItGoes, Deliveries, Judging, News
-from auroral.sim.record import Final, Run
+from auroral.sim.seen import Final, Run
 
 
 @AsItGoes

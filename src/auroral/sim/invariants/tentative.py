@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from auroral.dpc.coverage import Coverage, Level
 from auroral.dpc.settings import Policy
 from auroral.sim.invariants.going import AsItGoes, Judging, News
-from auroral.sim.record import Given, Run
+from auroral.sim.seen import Given, Run
 
 
 @AsItGoes

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from auroral.dpc.tuples import Tuple, TupleType, TupleView
-from auroral.sim.record import Delivery, Run
+from auroral.sim.seen import Delivery, Run
 
 
 def tuples_are_right(run: Run) -> Iterator[str]:
