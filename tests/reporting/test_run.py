@@ -64,7 +64,7 @@ def test_the_verdict_is_that_of_verify(
     monkeypatch.setattr("auroral.app.verify", lambda at, _: verified(Path(at)))
     out = str(tmp_path / "r.html")
     assert main(["report", str(folder), "--out", out]) == 0
-    assert "4 lives; verified: the output equals one batch run" in capsys.readouterr().out
+    assert "times begun: 4; verified: the output equals one batch run" in capsys.readouterr().out
     assert "Proved:" in Path(out).read_text() and "output out: equal; 3 rows" in Path(out).read_text()
 
     def damaged(*_: object) -> None:

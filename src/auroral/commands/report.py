@@ -72,9 +72,9 @@ def _verified(args: Namespace) -> Verdict:
 
 def _in_words(facts: Facts) -> str:
     spells = sum(len(facts.courses[s].spells) + facts.courses[s].earlier for s in facts.outputs if s in facts.courses)
-    happened = f"{len(facts.incidents)} incidents, {spells} times tentative"
+    happened = f"incidents: {len(facts.incidents)}; times tentative: {spells}"
     if not facts.deployed:
-        happened = f"{len(facts.lives.spells) + facts.lives.earlier} lives"
+        happened = f"times begun: {len(facts.lives.spells) + facts.lives.earlier}"
     said = {
         True: "verified: the output equals one batch run",
         False: "NOT verified",
