@@ -27,8 +27,9 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 
 # A Java that lives for seconds, or evaluates thousands of different plans once, spends most of its time compiling itself to
 # its fastest form, and much of the rest loading Spark's classes. For programs that tests start too. Without that form it has
-# room for 48 MB of compiled code, which it seems to fill in minutes: then it throws code away, and compiles it again.
-JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
+# room for 48 MB of compiled code, which it seems to fill in minutes: then it throws code away, and compiles it again. Planning makes
+# hundreds of MB of short-lived objects a second: with room for them, far fewer collections copy those that are in use just then.
+JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -Xmn400m -XX:MetaspaceSize=256m"
 CLASSES = Path(sys.prefix) / "spark-classes.jsa"
 ARCHIVE = f' "-XX:SharedArchiveFile={CLASSES}" -Xlog:cds*=off' if CLASSES.exists() else ""
 os.environ.setdefault("SPARK_SUBMIT_OPTS", JAVA + ARCHIVE)
@@ -64,7 +65,8 @@ def bytes_held() -> Iterator[Callable[[str], int]]:
 
 @pytest.fixture(scope="module")
 def interpreted() -> Iterator[None]:
-    """Large jobs without generated code: compiling Java for each of some hundred plans would take most of the tests' time.
+    """Large jobs without generated code and planned as small ones are: compiling Java for each of some hundred plans would take most of
+    the tests' time.
 
     What generated code gives is compared in `test_sessions` and `test_run`, for some diagrams in `test_equivalence`, and for
     all with HYPOTHESIS_PROFILE=long.

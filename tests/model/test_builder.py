@@ -476,6 +476,7 @@ def test_places_are_the_users_lines(net, flows):
         (lambda net, s: s.cross_section("x", {"n": "count()"}, across="src"), "across='src' is not a list"),
         (lambda net, s: s.apply("f", "top", schema="v int"), "'top' is not a function"),
         (lambda net, s: s.apply("f", top), "has no schema"),
+        (lambda net, s: s.apply("f", au.from_spark(top)), "has no schema"),
         (lambda net, s: s.apply("f", au.from_spark(top, schema="v int"), schema="v int"), "given twice"),
         (lambda net, s: s.drop("d", "half"), "rate is 'half'"),
         (lambda net, s: s.output("o", availability=3), "availability=3"),

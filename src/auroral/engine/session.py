@@ -36,6 +36,10 @@ RUNTIME = {
     "spark.sql.execution.arrow.pyspark.fallback.enabled": "false",
     # Integers and floats have one spelling in Parquet; timestamps in microseconds, as everywhere here.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # Spark's parser keeps what it learnt from every statement that it has read. A diagram's few statements need some hundred states of
+    # about 11 KB; those of ever other diagrams and queries would fill the heap in the end, so it then starts anew.
+    "spark.sql.parser.manageParserCaches": "true",
+    "spark.sql.parser.parserDfaCacheFlushThreshold": "20000",
     # The checksum and the row count of a segment are ours; Spark's own markers only cost files.
     "spark.sql.sources.commitProtocolClass": "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol",
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
@@ -55,11 +59,42 @@ STATIC = {
     "spark.scheduler.mode": "FAIR",
     "spark.python.worker.reuse": "true",
     "spark.sql.artifact.isolation.enabled": "false",
+    # A sort, a hash table and what is broadcast for a join take whole pages, however few their rows are. By itself Spark would take pages of
+    # 32 MB: some dozen joins in one plan, and a heap of 2 GB is full.
+    "spark.buffer.pageSize": "4m",
     # A JVM out of memory loses threads, and jobs that wait for them would never end. Whoever uses it sees that it is gone.
     "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
 }
 
+_OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer."
+
+QUICK_PLANS = {
+    # What follows from the predicates of a plan is worth finding where it keeps rows from being read: here they are few, and of a plan with
+    # many boxes the search takes a fifth of the planning.
+    "spark.sql.constraintPropagation.enabled": "false",
+    # Rules that go over each plan a dozen times and find nothing in those of diagrams, or nothing that matters with few rows: another
+    # quarter of the planning.
+    "spark.sql.optimizer.excludedRules": ",".join(
+        _OPTIMIZER + rule
+        for rule in (
+            "CollapseRepartition",
+            "ConstantPropagation",
+            "FoldablePropagation",
+            "GenerateOptimization",
+            "NullDownPropagation",
+            "OptimizeCsvJsonExprs",
+            "PushLeftSemiLeftAntiThroughJoin",
+            "RemoveRedundantAggregates",
+            "ReplaceNullWithFalseInPredicate",
+            "SimplifyBinaryComparison",
+            "SimplifyExtractValueOps",
+            "UnwrapCastInBinaryComparison",
+        )
+    ),
+}
+
 SMALL_PATH = {
+    **QUICK_PLANS,
     # One task a stage, and so no shuffle: there are few rows.
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",

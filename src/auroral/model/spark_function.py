@@ -25,10 +25,11 @@ class SparkFunction:
         return self.function(*frames)
 
 
+@given.whole_call
 def from_spark(
     function: Callable[..., Any],
     *,
-    schema: SchemaLike | None,
+    schema: SchemaLike | None = None,
     horizon: Duration | None = None,
     cut_free: bool = False,
     place: Place | None = None,
