@@ -59,8 +59,8 @@ STATIC = {
     "spark.scheduler.mode": "FAIR",
     "spark.python.worker.reuse": "true",
     "spark.sql.artifact.isolation.enabled": "false",
-    # A sort, a hash table and what is broadcast for a join take whole pages, however few their rows are. By itself Spark would take pages of
-    # 32 MB: some dozen joins in one plan, and a heap of 2 GB is full.
+    # A sort and a hash table take whole pages until their task ends, however few their rows are. By itself Spark takes pages of 32 MB with a
+    # heap of 2 GB: one task of a plan with some dozen aggregates, as `apply` boxes make it, and the heap is full.
     "spark.buffer.pageSize": "4m",
     # A JVM out of memory loses threads, and jobs that wait for them would never end. Whoever uses it sees that it is gone.
     "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
