@@ -16,9 +16,10 @@ from faults.deployment import SITES
 from auroral.node.fleet.control import NoAnswer
 from auroral.node.fleet.processes import Fleet
 from auroral.sim.diagrams import Trial
+from auroral.sim.failing import random_faults
+from auroral.sim.faultkinds import QUIET
 from auroral.sim.faults import VERBS, Fault
 from auroral.sim.network import SLOWER
-from auroral.sim.randomly import QUIET, random_faults
 from auroral.sim.scenario import CLIENT_HOST
 
 REAL = ("cut", "isolate", "slow", "crash", "unplug", "silence")

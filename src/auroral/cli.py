@@ -21,6 +21,7 @@ from auroral.commands import (
     boxes,
     check,
     completion,
+    contracts,
     demo,
     experiments,
     explain,
@@ -57,7 +58,7 @@ _OF_DEPLOYMENTS = (
 COMMANDS: tuple[Any, ...] = (
     *(new, check, explain, export, boxes, run, batch, verify, report, prune, query),
     *_OF_DEPLOYMENTS,
-    *(simulate, experiments, demo, completion),
+    *(simulate, experiments, contracts, demo, completion),
 )
 """Each has NAME, SUMMARY, EXAMPLE, configure and run."""
 INTERRUPTED = 130

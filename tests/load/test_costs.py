@@ -115,7 +115,10 @@ def test_tasks_under_a_step_are_offered_together_or_not_at_all():
     assert worth.to_take(tasks[:2], memory(3)[1], terms, 5, 0.0, whole=True) == ()
 
 
-def test_one_task_at_the_edge_of_a_step_goes_by_itself():
+def test_what_goes_over_several_steps_goes_together():
+    """Part of it may save nothing."""
     worth = Worth(Costs({"memory": Step(level=16, height=100, width=4)}))
     tasks, load = memory(6)
-    assert worth.to_offer(tasks, load, Contract("a", "b", 5, duration=1), 5, 1, 0.0) == (tuple(tasks[:2]), False)
+    terms = Contract("a", "b", 5, duration=1)
+    assert worth.to_offer(tasks, load, terms, 5, 1, 0.0) == (tuple(tasks[:2]), True)
+    assert worth.to_offer(tasks[:5], memory(5)[1], terms, 5, 1, 0.0) == (tuple(tasks[:1]), False)

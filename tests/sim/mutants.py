@@ -20,7 +20,7 @@ import auroral
 PACKAGE = Path(auroral.__file__).parent
 TRY = """
 import sys
-from auroral.sim.campaign import run_seed
+from {simulator} import run_seed
 for seed in map(int, sys.argv[1:]):
     try:
         found = [violation.split(":")[0] for violation in run_seed(seed).violations]
@@ -30,6 +30,8 @@ for seed in map(int, sys.argv[1:]):
         print(seed, *sorted(set(found)))
         break
 """
+TRY_LOAD = TRY.format(simulator="auroral.sim.market.simulate")
+TRY = TRY.format(simulator="auroral.sim.campaign")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class Mutant:
     wrong: str
     seed: int
     """A default seed that finds it."""
+    part: str = "dpc"
 
 
 MUTANTS = {
@@ -192,23 +195,139 @@ MUTANTS = {
 }
 
 
+MUTANTS_OF_LOAD = {
+    name: Mutant(*mutant, part="load")  # type: ignore[arg-type]
+    for name, mutant in {
+        "what is promised does not count": (
+            "selling.py",
+            "return sum(promised, self.books.load + self.books.leaving)",
+            "return self.books.load + self.books.leaving",
+            18,
+        ),
+        "what may come back does not count": (
+            "selling.py",
+            "return sum(promised, self.books.load + self.books.leaving)",
+            "return sum(promised, self.books.load)",
+            8,
+        ),
+        "the way there and back is free": (
+            "worth.py",
+            " + 2 * task.migration\n            if self",
+            "\n            if self",
+            3,
+        ),
+        "a seller counts from when the tasks come": (
+            "participant.py",
+            "until = said.at + float(said.seconds)",
+            "until = now + float(said.seconds)",
+            0,
+        ),
+        "what comes twice is taken twice": (
+            "participant.py",
+            "        if key in self.books.borrowed:\n            yield Send(buyer, Taken",
+            "        if key in ():\n            yield Send(buyer, Taken",
+            0,
+        ),
+        "what the seller did not use is not paid back": (
+            "books.py",
+            "self._book(when, partner, self.name, number, loan.money - kept,",
+            "self._book(when, partner, self.name, number, kept - kept,",
+            0,
+        ),
+        "a buyer that crashed waits for the last term only": (
+            "books.py",
+            "now + float(loan.longest))",
+            "now + float(loan.seconds))",
+            0,
+        ),
+        "a buyer that crashed goes by its old clock": (
+            "books.py",
+            "until=now + float(loan.longest))",
+            "until=loan.until)",
+            11,
+        ),
+        "a seller that crashed goes on": (
+            "books.py",
+            "        self.suspended = set(self.borrowed)\n        for debt in self.borrowed.values():",
+            "        for debt in ():",
+            20,
+        ),
+        "that it is over is said once": (
+            "participant.py",
+            "        for key in self.books.over:\n",
+            "        for key in ():\n",
+            5,
+        ),
+        "a transfer is said once": (
+            "participant.py",
+            "            elif key not in self.books.taken and loan.transfer is not None:\n",
+            "            elif key is None and loan.transfer is not None:\n",
+            18,
+        ),
+        "a partner is told whose task it is": (
+            "messages.py",
+            'task.name if task.origin == own else f"#{place}"',
+            "task.name",
+            0,
+        ),
+        "a partner that refused is asked again at once": (
+            "buying.py",
+            "        self.not_before[terms.seller] = ",
+            "        self.not_before[terms.buyer] = ",
+            0,
+        ),
+        "one more term is booked twice": (
+            "participant.py",
+            "term == debt.term + 1 and now < debt.until",
+            "term in (debt.term, debt.term + 1) and now < debt.until",
+            0,
+        ),
+        "a borrowed task is lent for longer than it is borrowed": (
+            "buying.py",
+            "return terms.duration if until - now >= terms.duration else int(until - now)",
+            "return terms.duration",
+            0,
+        ),
+        "a borrowed task goes on though it may not": (
+            "buying.py",
+            "(came_by is not None and came_by.clauses.onward)",
+            "came_by is not None",
+            3,
+        ),
+        "a counter-offer below the cost": (
+            "bidding.py",
+            "    price = terms.rounded(cost)\n    return price if price > cost else price + terms.step\n",
+            "    return max(terms.low + terms.step, terms.rounded(cost) - 4 * terms.step)\n",
+            0,
+        ),
+        "room is kept for ever": ("selling.py", "            if now >= one.until:\n", "            if now < 0:\n", 5),
+        "a silent partner is waited for": (
+            "buying.py",
+            "            if now < self.asked.at + self.settings.answer_within:\n",
+            "            if now < self.asked.at + 5 * self.settings.answer_within:\n",
+            0,
+        ),
+    }.items()
+}
+
+
 @contextmanager
-def mutated(file: str, text: str) -> Iterator[str]:
+def mutated(file: str, text: str, part: str = "dpc") -> Iterator[str]:
     """A folder with a copy of the package in which this file of the protocol says something else."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "auroral"
         shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-        (copy / "dpc" / file).write_text(text, encoding="utf-8")
+        (copy / part / file).write_text(text, encoding="utf-8")
         yield folder
 
 
 def found_by(mutant: Mutant, seeds: Iterable[int]) -> str:
     """The first of these seeds that finds it, and what it finds; nothing if none does."""
-    text = (PACKAGE / "dpc" / mutant.file).read_text(encoding="utf-8")
+    text = (PACKAGE / mutant.part / mutant.file).read_text(encoding="utf-8")
     assert text.count(mutant.right) == 1, f"{mutant.file} has {mutant.right!r} {text.count(mutant.right)} times"
-    with mutated(mutant.file, text.replace(mutant.right, mutant.wrong)) as folder:
+    with mutated(mutant.file, text.replace(mutant.right, mutant.wrong), mutant.part) as folder:
         ran = subprocess.run(
-            [sys.executable, "-c", TRY, *map(str, seeds)],
+            [sys.executable, "-c", TRY_LOAD if mutant.part == "load" else TRY, *map(str, seeds)],
             env=os.environ | {"PYTHONPATH": folder},
             capture_output=True,
             text=True,
@@ -218,5 +337,5 @@ def found_by(mutant: Mutant, seeds: Iterable[int]) -> str:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or MUTANTS:
-        print(f"{name}: {found_by(MUTANTS[name], range(300)) or 'NOT FOUND'}", flush=True)  # noqa: T201
+    for name in sys.argv[1:] or [*MUTANTS, *MUTANTS_OF_LOAD]:
+        print(f"{name}: {found_by({**MUTANTS, **MUTANTS_OF_LOAD}[name], range(300)) or 'NOT FOUND'}", flush=True)  # noqa: T201

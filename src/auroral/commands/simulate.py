@@ -1,20 +1,15 @@
-"""`auroral simulate dpc`: the protocol under random failures in virtual time, every guarantee checked."""
+"""`auroral simulate`: the protocols under random failures in virtual time, every guarantee checked."""
 
 from __future__ import annotations
 
 import os
 import shlex
-import sys
 import time
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
+from auroral.commands import simulate_contracts
 from auroral.commands.options import (
     add_bucket,
     add_choices,
@@ -25,7 +20,8 @@ from auroral.commands.options import (
     chosen,
     parse_length,
 )
-from auroral.commands.terminal import FINE, WRONG_INPUT, WrongUse, columns, say, say_json
+from auroral.commands.seeds import parse_seeds, progress, read_schedule, say_failure, say_summary, timed
+from auroral.commands.terminal import FINE, WRONG_INPUT, WrongUse, say, say_json
 from auroral.commands.trials import Asked, Trials
 from auroral.model.errors import AuroralError
 from auroral.sim.campaign import Make, Summary, run_seeds, shortest
@@ -41,22 +37,42 @@ EXAMPLE = """\
   auroral simulate dpc
   auroral simulate dpc --seeds 17 --trace trace.txt
   auroral simulate dpc --seeds 17 --schedule failures.txt
-  auroral simulate dpc --seeds 0..19 --diagram examples/grid.xml --deploy examples/grid-deploy.xml"""
+  auroral simulate dpc --seeds 0..19 --diagram examples/grid.xml --deploy examples/grid-deploy.xml
+  auroral simulate contracts --seeds 0..19"""
 
 SHORTENED = 3
 """So many failing seeds get their shortest schedule: each takes dozens of runs."""
-LINE_EVERY = 5.0
+
+
+ABOUT_DIAGRAMS = (
+    *(
+        "deploy",
+        "changed",
+        "input",
+        "stime",
+        "functions",
+        "bucket",
+        "bound",
+        "keep",
+        "while_failing",
+        "while_correcting",
+    ),
+)
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("protocol", choices=["dpc"], help="what is tried: dpc, Delay, Process and Correct")
+    parser.add_argument(
+        "protocol",
+        choices=["dpc", "contracts"],
+        help="what is tried: dpc, Delay, Process and Correct; contracts, the market in which participants pay one another to run tasks",
+    )
     parser.add_argument(
         "--seeds",
         metavar="FROM..TO",
         type=parse_seeds,
         default=range(300),
         help="which scenarios, as 0..299 or 17; 0..299 if left out. A seed decides the diagram, the replicas, the "
-        "settings and the failures; with --diagram, the rows and the failures",
+        "settings and the failures; with --diagram, the rows and the failures; of contracts, participants, costs, tasks, terms and failures",
     )
     parser.add_argument(
         "--diagram",
@@ -106,17 +122,6 @@ def configure(parser: ArgumentParser) -> None:
     add_json(parser)
 
 
-def parse_seeds(given: str) -> range:
-    first, dots, last = given.partition("..")
-    try:
-        found = range(int(first), int(last or first) + 1)
-    except ValueError:
-        found = range(0)
-    if not found or (dots and not last):
-        raise ArgumentTypeError(f"{given!r} is no range of seeds; write for example 0..299 or 17")
-    return found
-
-
 def run(args: Namespace) -> int:
     if args.processes < 1:
         raise WrongUse(f"--processes is {args.processes}\n    allowed: 1 or more")
@@ -124,21 +129,19 @@ def run(args: Namespace) -> int:
         raise WrongUse(
             f"--trace is of one run, and there are {len(args.seeds)} seeds\n    next: choose one: --seeds 17"
         )
+    if args.protocol == "contracts":
+        _about_no_diagram(args, ("diagram", *ABOUT_DIAGRAMS), "there is none in a market\n    next: leave it out")
+        return simulate_contracts.run(args)
     make = _make(args)
     summary, failed, began = Summary(), list[Outcome](), time.monotonic()
     unhealed: set[Fault] = set()
-    with _progress(len(args.seeds), quiet=args.json) as advance:
+    with progress(len(args.seeds), quiet=args.json) as advance:
         for outcome in _outcomes(args, make):
             summary.add(outcome)
             unhealed.update(lasting(outcome.scenario.faults))
             failed += [outcome] if outcome.violations else []
             advance(summary)
-    seconds = time.monotonic() - began
-    found = {
-        **summary.to_json(),
-        "seconds": round(seconds, 1),
-        "seeds_per_minute": round(60 * summary.seeds / seconds, 1),
-    }
+    found = timed(summary.to_json(), summary.seeds, began)
     failed.sort(key=lambda outcome: outcome.scenario.seed)
     failures = [_failure(outcome, args, make, shorten=n < SHORTENED) for n, outcome in enumerate(failed)]
     if args.json:
@@ -148,32 +151,22 @@ def run(args: Namespace) -> int:
             said = "; ".join(map(str, sorted(unhealed)))
             say(f"note: {said}: never over, so it is not judged whether all is corrected in the end")
         for failure in failures:
-            _say_failure(failure)
-        say(columns([("what", "value"), *((name, _cell(value)) for name, value in found.items())], indent=0))
+            say_failure(failure)
+        say_summary(found)
     return WRONG_INPUT if failed else FINE
+
+
+def _about_no_diagram(args: Namespace, options: tuple[str, ...], why: str) -> None:
+    for option in options:
+        if getattr(args, option) not in (None, []):
+            raise WrongUse(f"--{option.replace('_', '-')} is about a diagram, and {why}")
 
 
 def _make(args: Namespace) -> Make:
     """What makes the scenario of a seed."""
     if args.diagram is None:
-        about = (
-            "deploy",
-            "changed",
-            "input",
-            "stime",
-            "functions",
-            "bucket",
-            "bound",
-            "keep",
-            "while_failing",
-            "while_correcting",
-        )
-        for option in about:
-            if getattr(args, option) not in (None, []):
-                raise WrongUse(
-                    f"--{option.replace('_', '-')} is about a diagram, and there is none\n    next: add --diagram FILE"
-                )
-    schedule = None if args.schedule is None else _read(args.schedule)
+        _about_no_diagram(args, ABOUT_DIAGRAMS, "there is none\n    next: add --diagram FILE")
+    schedule = None if args.schedule is None else read_schedule(args.schedule)
     if args.diagram is not None:
         return Trials(_asked(args, schedule))
     return random_scenario if schedule is None else Scheduled(schedule)
@@ -211,17 +204,6 @@ def _outcomes(args: Namespace, make: Make) -> Iterator[Outcome]:
     return (_traced(make(seed), args.trace) for seed in args.seeds)
 
 
-def _read(file: str) -> str:
-    if file == "-":
-        return sys.stdin.read()
-    try:
-        return Path(file).read_text(encoding="utf-8")
-    except OSError as error:
-        raise AuroralError(f"{file} cannot be read: {error.strerror}\n    next: check the path") from error
-    except UnicodeDecodeError as error:
-        raise AuroralError(f"{file} cannot be read: {error}\n    allowed: UTF-8\n    next: save it as UTF-8") from error
-
-
 def _traced(scenario: Scenario, file: str) -> Outcome:
     try:
         with open(file, "w", encoding="utf-8") as out:
@@ -231,31 +213,6 @@ def _traced(scenario: Scenario, file: str) -> Outcome:
     except OSError as error:
         raise AuroralError(f"{file} cannot be written: {error.strerror}\n    next: choose another file") from error
     return outcome
-
-
-@contextmanager
-def _progress(total: int, *, quiet: bool) -> Iterator[Callable[[Summary], None]]:
-    """A bar on a terminal, a line now and then elsewhere; on standard error, so that results can be piped."""
-    if quiet:
-        yield lambda _: None
-        return
-    if sys.stderr.isatty():
-        shown = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*shown, console=Console(file=sys.stderr)) as bar:
-            task = bar.add_task("seeds", total=total)
-            yield lambda done: bar.update(
-                task, completed=done.seeds, description=f"seeds ({done.violations} violations)"
-            )
-        return
-    said = time.monotonic()
-
-    def line(done: Summary) -> None:
-        nonlocal said
-        if time.monotonic() - said >= LINE_EVERY or done.seeds == total:
-            said = time.monotonic()
-            say(f"{done.seeds} of {total} seeds, {done.violations} violations", sys.stderr)
-
-    yield line
 
 
 def _failure(outcome: Outcome, args: Namespace, make: Make, shorten: bool) -> dict[str, object]:
@@ -269,21 +226,3 @@ def _failure(outcome: Outcome, args: Namespace, make: Make, shorten: bool) -> di
     if shorten or args.schedule is not None:
         replay = f"echo {shlex.quote(schedule)} | {replay} --schedule -"
     return {**found, "replay": replay}
-
-
-def _say_failure(failure: dict[str, object]) -> None:
-    violations = failure["violations"]
-    assert isinstance(violations, list)
-    say(f"seed {failure['seed']}: {len(violations)} violations")
-    for violation in violations[:5]:
-        say(f"  {violation}")
-    say(f"  schedule: {failure['schedule']}")
-    if "shortest" in failure:
-        say(f"  shortest that still fails: {failure['shortest'] or '(no failures at all)'}")
-    say(f"  replay: {failure['replay']}")
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "-"
-    return "-" if value is None else f"{value:,}" if isinstance(value, int | float) else str(value)

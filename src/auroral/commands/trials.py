@@ -33,7 +33,8 @@ from auroral.model.types import Kind
 from auroral.model.xml import Loaded
 from auroral.reference.rows import Row
 from auroral.sim.diagrams import Trial
-from auroral.sim.failing import QUIET, random_faults
+from auroral.sim.failing import random_faults
+from auroral.sim.faultkinds import QUIET
 from auroral.sim.faults import Fault, parse
 from auroral.sim.fragments import CannotBeSimulated
 from auroral.sim.scenario import Scenario

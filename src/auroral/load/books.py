@@ -160,6 +160,8 @@ class Entry:
 
     when: float
     partner: str
+    buyer: str
+    """Whose number it is: the other one is the seller."""
     number: int
     amount: Fraction
     why: str
@@ -178,6 +180,8 @@ class Loan:
     """Of the last term."""
     until: float
     """By the own clock."""
+    longest: Exact
+    """What may be left of it at most when its last term was agreed on."""
     term: int = 1
     transfer: Lent | None = None
     """On the buyer's side, to be said again."""
@@ -204,6 +208,8 @@ class Books:
     load: Load = NOTHING
     came_by: dict[str, Key] = field(default_factory=dict)
     """Of borrowed tasks."""
+    taken: set[Key] = field(default_factory=set)
+    """Of what is lent, what the partner said in this life that it has."""
     suspended: set[Key] = field(default_factory=set)
     """Borrowed before a crash, and not run since: by the clock of a new life nobody knows how long it may still be."""
 
@@ -223,28 +229,31 @@ class Books:
                 self.numbers[partner] = number
             case Lent(partner, number, tasks, _, price, payment, seconds, _, when):
                 until = when + float(seconds)
-                self.lent[partner, number] = Loan(tasks, price, payment, payment, seconds, until, transfer=record)
+                self.lent[partner, number] = Loan(
+                    tasks, price, payment, payment, seconds, until, seconds, transfer=record
+                )
                 self._drop(task.name for task in tasks)
-                self._book(when, partner, number, -payment, "for tasks that move")
+                self._book(when, partner, self.name, number, -payment, "for tasks that move")
             case Prolonged(partner, number, payment, seconds, when):
                 self.lent[partner, number] = _longer(self.lent[partner, number], payment, seconds)
-                self._book(when, partner, number, -payment, "for one more term")
+                self._book(when, partner, self.name, number, -payment, "for one more term")
             case Returned(partner, number):
                 loan = self.lent[partner, number]
                 self.lent[partner, number] = replace(loan, returned=True)
                 self._hold(task for task in loan.tasks if self._is_here(task.name))
             case Settled(partner, number, kept, when):
                 loan = self.lent.pop((partner, number))
-                self._book(when, partner, number, loan.money - kept, "back: not used, or a penalty")
+                self.taken.discard((partner, number))
+                self._book(when, partner, self.name, number, loan.money - kept, "back: not used, or a penalty")
             case Borrowed(partner, number, tasks, price, payment, seconds, until, when):
-                self.borrowed[partner, number] = Loan(tasks, price, payment, payment, seconds, until)
+                self.borrowed[partner, number] = Loan(tasks, price, payment, payment, seconds, until, seconds)
                 self.highest[partner] = max(number, self.highest.get(partner, 0))
                 self.came_by |= dict.fromkeys((task.name for task in tasks), (partner, number))
                 self._hold(tasks)
-                self._book(when, partner, number, payment, "for a partner's tasks")
+                self._book(when, partner, partner, number, payment, "for a partner's tasks")
             case Renewed(partner, number, payment, seconds, when):
                 self.borrowed[partner, number] = _longer(self.borrowed[partner, number], payment, seconds)
-                self._book(when, partner, number, payment, "for one more term")
+                self._book(when, partner, partner, number, payment, "for one more term")
             case GaveBack(partner, number, kept, when):
                 self.highest[partner] = max(number, self.highest.get(partner, 0))
                 self.over[partner, number] = kept
@@ -253,14 +262,15 @@ class Books:
                     for task in debt.tasks:
                         del self.came_by[task.name]
                     self._drop(task.name for task in debt.tasks)
-                    self._book(when, partner, number, kept - debt.money, "back: not served, or a penalty")
+                    self._book(when, partner, partner, number, kept - debt.money, "back: not served, or a penalty")
             case Forgotten(partner, number):
                 self.over.pop((partner, number), None)
 
     def restarted(self, now: float) -> None:
-        """After a crash, by a clock that may have been set. Who lent tasks waits a whole term from now on: the partner's ends before. What
+        """After a crash, by a clock that may have been set. Who lent tasks waits from now on for as
+        long as the partner can have them at most. What
         is borrowed is not run any more, and goes back."""
-        self.lent = {key: replace(loan, until=now + float(loan.seconds)) for key, loan in self.lent.items()}
+        self.lent = {key: replace(loan, until=now + float(loan.longest)) for key, loan in self.lent.items()}
         self.suspended = set(self.borrowed)
         for debt in self.borrowed.values():
             self._drop(task.name for task in debt.tasks)
@@ -272,6 +282,12 @@ class Books:
             self.held[name] = replace(task, load=load)
             if name in self.own:
                 self.own[name] = self.held[name]
+
+    @property
+    def leaving(self) -> Load:
+        """What is lent and may come back at once: nobody said yet that it has it."""
+        away = (loan for key, loan in self.lent.items() if not loan.returned and key not in self.taken)
+        return sum((task.load for loan in away for task in loan.tasks), NOTHING)
 
     def lent_on(self, key: Key) -> bool:
         """Whether a partner of this participant may have any of these borrowed tasks."""
@@ -296,16 +312,17 @@ class Books:
             if (task := self.held.pop(name, None)) is not None:
                 self.load -= task.load
 
-    def _book(self, when: float, partner: str, number: int, amount: Fraction, why: str) -> None:
+    def _book(self, when: float, partner: str, buyer: str, number: int, amount: Fraction, why: str) -> None:
         if amount:
-            self.ledger.append(Entry(when, partner, number, amount, why))
+            self.ledger.append(Entry(when, partner, buyer, number, amount, why))
             self.balance += amount
 
 
 def _longer(loan: Loan, payment: Fraction, seconds: Exact) -> Loan:
     """Both sides add the same to when it ends: the seller's end stays before the buyer's."""
     money, until = loan.money + payment, loan.until + float(seconds)
-    return replace(loan, money=money, term_payment=payment, seconds=seconds, until=until, term=loan.term + 1)
+    longest, term = loan.seconds + seconds, loan.term + 1
+    return replace(loan, money=money, term_payment=payment, seconds=seconds, until=until, longest=longest, term=term)
 
 
 def in_transit(books: Iterable[Books]) -> Iterator[tuple[str, Key, Loan]]:

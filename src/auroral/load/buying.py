@@ -112,7 +112,8 @@ class Buying:
     def _ask(self, now: float) -> Iterator[Effect]:
         while self.to_ask:
             terms = self.to_ask.pop()
-            if now < self.not_before.get(terms.seller, now):
+            current = self.books.contracts.get((terms.buyer, terms.seller)) == terms
+            if not current or now < self.not_before.get(terms.seller, now):
                 continue
             tasks, whole = self._worth_offering(terms, terms.low, now)
             if not tasks:
@@ -160,7 +161,7 @@ class Buying:
         return self.settings.worth.to_offer(may, self.books.load, terms, price, terms.duration, now)
 
     def _may_move(self, task: Task, terms: Contract) -> bool:
-        if not terms.clauses.allow(task) or task.origin == terms.seller:
+        if not terms.clauses.allow(task):
             return False
         # A borrowed task goes on only where the contract that it came by allows it.
         came_by = self.books.contracts.get((task.origin, self.books.name))

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import Protocol
 
@@ -169,7 +170,7 @@ def _concave(between: str) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Costs:
     """Of a participant: its own, told to nobody. The sum over its resources."""
 
@@ -179,6 +180,7 @@ class Costs:
     def convex(self) -> bool:
         return all(curve.convex for curve in self.curves.values())
 
+    @lru_cache(maxsize=10_000)  # noqa: B019  few live, and as long as the program
     def cost(self, load: Load) -> Fraction:
         if unknown := load.amounts.keys() - self.curves.keys():
             raise WrongCost(

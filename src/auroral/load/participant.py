@@ -75,8 +75,6 @@ class Participant:
     books: Books = field(init=False)
     buying: Buying = field(init=False)
     selling: Selling = field(init=False)
-    taken: set[Key] = field(default_factory=set)
-    """Transfers that were answered."""
     said_at: dict[tuple[str, Key], float] = field(default_factory=dict)
     """When something that is said until it is answered was said last."""
 
@@ -144,7 +142,7 @@ class Participant:
                 yield from self.buying.reject(sender, message, now)
             case Taken(number):
                 if (sender, number) in self.books.lent:
-                    self.taken.add((sender, number))
+                    self.books.taken.add((sender, number))
             case Extend(number, term):
                 yield from self._extend(sender, number, term, now)
             case Over(number, kept):
@@ -200,10 +198,10 @@ class Participant:
     def _give_back(self, key: Key, now: float) -> Iterator[Effect]:
         """What is paid for time that was not served goes back, with the penalty."""
         debt = self.books.borrowed[key]
-        left = min(max(debt.until - now, 0.0), float(debt.seconds))
+        left = Fraction(round(1000 * min(max(debt.until - now, 0.0), float(debt.seconds))), 1000)
         kept = debt.money
         if left:
-            kept -= debt.term_payment * Fraction(left) / Fraction(debt.seconds)
+            kept -= debt.term_payment * left / debt.seconds
             contract = self.books.contracts.get((key[0], self.name))
             kept -= 0 if contract is None else contract.clauses.penalty
         self.said_at.pop(("extend", key), None)
@@ -252,7 +250,6 @@ class Participant:
             if not loan.returned:
                 yield self._write(Returned(*key))
             yield self._write(Settled(*key, kept, now))
-            self.taken.discard(key)
             for kind in ("transfer", "settle"):
                 self.said_at.pop((kind, key), None)
         yield Send(seller, Closed(number))
@@ -280,7 +277,7 @@ class Participant:
         for key, loan in self.books.lent.items():
             if loan.returned:
                 yield "settle", key, Settle(key[1])
-            elif key not in self.taken and loan.transfer is not None:
+            elif key not in self.books.taken and loan.transfer is not None:
                 self.said_at.setdefault(("transfer", key), loan.transfer.when)
                 yield "transfer", key, transfer(loan.transfer)
         for key in self.books.over:
@@ -294,7 +291,7 @@ class Participant:
     def _wakes(self, now: float) -> float:
         """The first time at which something is due. What was due and is done already does not count."""
         open_ = {
-            key for key, loan in self.books.lent.items() if loan.returned or key not in self.taken
+            key for key, loan in self.books.lent.items() if loan.returned or key not in self.books.taken
         } | self.books.over.keys()
         times = [self.buying.wakes, self.selling.wakes]
         times += [now + self.settings.again] * bool(open_)

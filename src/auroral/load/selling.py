@@ -48,8 +48,9 @@ class Selling:
 
     @property
     def load(self) -> Load:
-        """What runs here, and what is promised."""
-        return sum((task.load for one in self.reserved.values() for task in one.tasks.values()), self.books.load)
+        """What runs here, what is promised, and what may come back at once."""
+        promised = (task.load for one in self.reserved.values() for task in one.tasks.values())
+        return sum(promised, self.books.load + self.books.leaving)
 
     def offer(self, sender: str, said: Offer, now: float) -> Iterator[Effect]:
         if said.number <= max(self.seen.get(sender, 0), self.books.highest.get(sender, 0)):

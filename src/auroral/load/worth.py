@@ -59,7 +59,8 @@ class Worth:
                 owed = terms.payment(group_load, price + self.margin, seconds) + group_migration
                 if self.expected(group_load, base - group_load, now, seconds) > owed:
                     return tuple(group), True
-        return tuple(chosen), False
+        # Where costs jump, part of it may save nothing.
+        return tuple(chosen), not self.costs.convex and len(chosen) > 1
 
     def to_take(
         self, tasks: Iterable[Task], base: Load, terms: Contract, price: Exact, now: float, whole: bool = False

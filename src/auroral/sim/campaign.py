@@ -6,7 +6,8 @@ import multiprocessing
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from auroral.sim.faults import text
 from auroral.sim.invariants.bounds import promised
@@ -17,35 +18,40 @@ from auroral.sim.simulate import Outcome, shrunk, simulate
 Make = Callable[[int], Scenario]
 """The scenario of a seed. What makes it can be pickled."""
 
-_makes: list[Make] = [random_scenario]
+Found = TypeVar("Found")
+_runs: list[Callable[[int], Any]] = []
 """The last one counts; it is handed to each process of the pool once, since it may have files to read."""
 
 
-def _begin(make: Make) -> None:
-    _makes.append(make)
-
-
-def run_seed(seed: int) -> Outcome:
-    """Without what was run: functions of a user's program cannot be sent to another process."""
-    outcome = simulate(_makes[-1](seed))
-    return replace(outcome, scenario=replace(outcome.scenario, queries=(), rows=None))
-
-
-def run_seeds(seeds: Iterable[int], processes: int, make: Make = random_scenario) -> Iterator[Outcome]:
+def in_processes(seeds: Iterable[int], processes: int, run: Callable[[int], Found]) -> Iterator[Found]:
     """As they end. Processes are started afresh: who calls may have threads, which a copy of the process would lack."""
     wanted = list(seeds)
     if processes == 1 or len(wanted) == 1:
-        yield from (simulate(make(seed)) for seed in wanted)
+        yield from map(run, wanted)
         return
     context = multiprocessing.get_context("spawn")
     count = min(processes, len(wanted))
-    with ProcessPoolExecutor(count, mp_context=context, initializer=_begin, initargs=(make,)) as pool:
+    with ProcessPoolExecutor(count, mp_context=context, initializer=_runs.append, initargs=(run,)) as pool:
         try:
-            for done in as_completed([pool.submit(run_seed, seed) for seed in wanted]):
+            for done in as_completed([pool.submit(_run_last, seed) for seed in wanted]):
                 yield done.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _run_last(seed: int) -> Any:
+    return _runs[-1](seed)
+
+
+def run_seed(seed: int, make: Make = random_scenario) -> Outcome:
+    """Without what was run: functions of a user's program cannot be sent to another process."""
+    outcome = simulate(make(seed))
+    return replace(outcome, scenario=replace(outcome.scenario, queries=(), rows=None))
+
+
+def run_seeds(seeds: Iterable[int], processes: int, make: Make = random_scenario) -> Iterator[Outcome]:
+    return in_processes(seeds, processes, partial(run_seed, make=make))
 
 
 @dataclass(slots=True)

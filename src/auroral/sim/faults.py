@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from auroral.model.errors import AuroralError
@@ -200,3 +200,20 @@ def with_their_ends(faults: Iterable[Fault]) -> list[tuple[Fault, ...]]:
         if end is not None:
             open_[end, fault.places, fault.one_way] = found[-1]
     return [tuple(one) for one in found]
+
+
+def shortened(faults: tuple[Fault, ...], fails: Callable[[tuple[Fault, ...]], bool]) -> tuple[Fault, ...]:
+    """The shortest schedule that still fails, by leaving out faults (each with its end), halves first."""
+    whole = with_their_ends(faults)
+    size = len(whole)
+    while size:
+        at = 0
+        while at < len(whole):
+            left = whole[:at] + whole[at + size :]
+            tried = tuple(sorted(fault for one in left for fault in one))
+            if fails(tried):
+                whole, faults = left, tried
+            else:
+                at += size
+        size //= 2
+    return faults

@@ -6,17 +6,19 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Generic, TypeVar
 
-from auroral.dpc.events import Disconnected, Event, Received
-from auroral.dpc.values import Message
+from auroral.sim.faults import Fault
 
 Pair = tuple[str, str]
 SLOWER = 0.3
 """Seconds that a message takes longer on a slow link."""
+Message = TypeVar("Message")
+Event = TypeVar("Event")
 
 
 @dataclass(slots=True)
-class Connection:
+class Connection(Generic[Message]):
     """One direction between two cores. Nothing is reordered; what is sent into a cut waits, and is lost when the connection breaks."""
 
     latest: float = 0.0
@@ -29,7 +31,7 @@ class Connection:
 
 
 @dataclass(slots=True)
-class Network:
+class Network(Generic[Message, Event]):
     """Carries messages between living cores by the world's clock."""
 
     seed: int
@@ -39,6 +41,9 @@ class Network:
     """Of each core, how often it was started; none of one that is down."""
     at: Callable[[float, Callable[[], None]], None]
     tell: Callable[[str, Event], None]
+    received: Callable[[str, Message], Event]
+    """What a core is told of a message, and of a connection that broke."""
+    disconnected: Callable[[str], Event]
     latency: float = 0.005
     jitter: float = 0.005
     reset_after: float = 1.0
@@ -50,7 +55,7 @@ class Network:
     """Hosts, and whether only what goes from the first to the second is stopped."""
     islands: set[frozenset[str]] = field(default_factory=set)
     slow: set[frozenset[str]] = field(default_factory=set)
-    connections: dict[Pair, Connection] = field(default_factory=dict)
+    connections: dict[Pair, Connection[Message]] = field(default_factory=dict)
     random: random.Random = field(init=False)
     _stopped: dict[Pair, bool] = field(default_factory=dict)
     """By hosts: what `stops` found since the last change."""
@@ -79,7 +84,7 @@ class Network:
             connection.latest = arrives
         self.at(connection.latest, partial(self._arrive, pair, connection, connection.number, message))
 
-    def _arrive(self, pair: Pair, connection: Connection, number: int, message: Message) -> None:
+    def _arrive(self, pair: Pair, connection: Connection[Message], number: int, message: Message) -> None:
         if connection.number != number:
             return
         if self.stops(pair):
@@ -89,14 +94,14 @@ class Network:
         elif connection.waiting:
             connection.waiting.append(message)
         else:
-            self.tell(pair[1], Received(pair[0], message))
+            self.tell(pair[1], self.received(pair[0], message))
 
     def _find_gone(self, pair: Pair, number: int) -> None:
         if self.connections[pair].number == number:
             self.connections[pair].gone = False
             self._break(pair)
 
-    def _time_out(self, pair: Pair, connection: Connection, number: int) -> None:
+    def _time_out(self, pair: Pair, connection: Connection[Message], number: int) -> None:
         if connection.number == number and connection.waiting and self.stops(pair):
             self._break(pair)
 
@@ -121,7 +126,7 @@ class Network:
         if life is not None and self.lives.get(name) == life:
             if (connection := self.connections.get((name, peer))) is not None:
                 connection.closing = False
-            self.tell(name, Disconnected(peer))
+            self.tell(name, self.disconnected(peer))
 
     def started(self, core: str) -> None:
         """A new life has none of the connections of the last one."""
@@ -168,6 +173,28 @@ class Network:
             (hosts, True) in self.cuts or (hosts, False) in self.cuts or any((cut, False) in self.cuts for cut in both)
         )
 
+    def disturb(self, fault: Fault) -> bool:
+        """Whether it was one of what passes between hosts."""
+        places = fault.places
+        match fault.verb:
+            case "cut":
+                self.cut(places, fault.one_way)
+            case "heal":
+                self.heal(places, fault.one_way)
+            case "isolate":
+                self.isolate(places)
+            case "rejoin":
+                self.rejoin(places)
+            case "slow":
+                self.slow.add(frozenset(places))
+            case "quicken":
+                self.slow.discard(frozenset(places))
+            case "reset":
+                self.reset(*places)
+            case _:
+                return False
+        return True
+
     def cut(self, hosts: tuple[str, ...], one_way: bool) -> None:
         """Between two hosts, or one host and all others."""
         self.cuts.add(_named(hosts, one_way))
@@ -192,7 +219,7 @@ class Network:
                 # At once, before anything that is still under way.
                 waiting, connection.waiting = connection.waiting, []
                 for message in waiting:
-                    self.tell(pair[1], Received(pair[0], message))
+                    self.tell(pair[1], self.received(pair[0], message))
 
 
 def _named(hosts: tuple[str, ...], one_way: bool) -> tuple[tuple[str, ...], bool]:

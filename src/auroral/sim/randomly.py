@@ -9,7 +9,8 @@ from auroral.dpc.coverage import AtLeast, Level
 from auroral.dpc.keeping import must_have_room
 from auroral.dpc.settings import Policy, Settings, WhenFull, WrongSettings
 from auroral.dpc.values import Content
-from auroral.sim.failing import Draw, Pairs, last_fault, pair_of, random_faults
+from auroral.sim.failing import random_faults
+from auroral.sim.faultkinds import Draw, Pairs, last_fault, pair_of
 from auroral.sim.faults import CATALOG_HOST, OF_CLOCKS, OF_SOURCES, Fault
 from auroral.sim.invariants.bounds import promised
 from auroral.sim.oracle import Oracle

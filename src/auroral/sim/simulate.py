@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from auroral.dpc.events import Deliver, Effect
 from auroral.model.errors import AuroralError
-from auroral.sim.faults import lasting, text, with_their_ends
+from auroral.sim.faults import lasting, shortened, text
 from auroral.sim.invariants import INVARIANTS, WHERE_ALL_HEALS
 from auroral.sim.invariants.bounds import lateness
 from auroral.sim.invariants.going import AsItGoes
@@ -169,17 +169,5 @@ def _reconciliations(run: Run) -> tuple[float, ...]:
 
 
 def shrunk(scenario: Scenario, fails: Callable[[Scenario], bool]) -> Scenario:
-    """The shortest schedule that still fails, by leaving out faults (each with its end), halves first."""
-    whole = with_their_ends(scenario.faults)
-    size = len(whole)
-    while size:
-        at = 0
-        while at < len(whole):
-            left = whole[:at] + whole[at + size :]
-            tried = replace(scenario, faults=tuple(sorted(fault for one in left for fault in one)))
-            if fails(tried):
-                whole, scenario = left, tried
-            else:
-                at += size
-        size //= 2
-    return scenario
+    """With the shortest schedule that still fails."""
+    return replace(scenario, faults=shortened(scenario.faults, lambda faults: fails(replace(scenario, faults=faults))))

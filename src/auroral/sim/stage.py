@@ -270,22 +270,8 @@ class Stage:
     # Faults
 
     def happen(self, fault: Fault) -> None:
-        network, places = self.world.network, fault.places
+        places = fault.places
         match fault.verb:
-            case "cut":
-                network.cut(places, fault.one_way)
-            case "heal":
-                network.heal(places, fault.one_way)
-            case "isolate":
-                network.isolate(places)
-            case "rejoin":
-                network.rejoin(places)
-            case "slow":
-                network.slow.add(frozenset(places))
-            case "quicken":
-                network.slow.discard(frozenset(places))
-            case "reset":
-                network.reset(*places)
             case "crash" | "destroy" | "unplug":
                 for place in places:
                     self.down.add(place)
@@ -311,6 +297,8 @@ class Stage:
             case "resume" | "close":
                 (self.silent if fault.verb == "resume" else self.open).discard(places[0])
                 self._say_what_was_missed(places[0])
+            case _:
+                self.world.network.disturb(fault)
         if self.seen is not None:
             self.seen(fault)
 

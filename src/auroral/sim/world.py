@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 import random
 import zlib
@@ -14,18 +13,22 @@ from typing import Protocol
 from auroral.dpc.events import (
     Cancel,
     Deliver,
+    Disconnected,
     Effect,
     Evaluate,
     Evaluated,
     Event,
     Failed,
+    Received,
     Send,
     WakeAt,
     Woken,
 )
+from auroral.dpc.values import Message
 from auroral.dpc.versions import NO_CHANGE, Plan
 from auroral.sim.disks import Disks
 from auroral.sim.network import Network
+from auroral.sim.timeline import Timeline
 
 
 class Core(Protocol):
@@ -54,7 +57,7 @@ def _told(name: str, event: Event, effects: list[Effect]) -> int:
 
 
 @dataclass(slots=True)
-class World:
+class World(Timeline):
     seed: int
     evaluation: Evaluation
     """By the core that asks."""
@@ -80,31 +83,19 @@ class World:
     """Shown every effect that is not the world's own to carry out: neither messages, nor wakes, nor jobs."""
     observers: list[Observer] = field(default_factory=list)
     """Shown every event with its effects."""
-    network: Network = field(init=False)
+    network: Network[Message, Event] = field(init=False)
     random: random.Random = field(init=False)
     wakes: dict[str, float] = field(default_factory=dict)
     cancelled: set[tuple[str, int, int]] = field(default_factory=set)
     events: int = 0
     digest: int = 0
     """Of all that happened, and when: two runs of one seed must agree in it."""
-    _heap: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
-    _count: int = 0
+    heap: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
+    count: int = 0
 
     def __post_init__(self) -> None:
         self.random = random.Random(self.seed + 1)
-        self.network = Network(self.seed, self.hosts, self.lives, self.at, self.tell)
-
-    def at(self, time: float, action: Callable[[], None]) -> None:
-        self._count += 1
-        heapq.heappush(self._heap, (time if time > self.now else self.now, self._count, action))
-
-    def run(self, until: float) -> None:
-        heap, network = self._heap, self.network
-        while heap and heap[0][0] <= until:
-            self.now, _, action = heapq.heappop(heap)
-            network.now = self.now
-            action()
-        self.now = network.now = until
+        self.network = Network(self.seed, self.hosts, self.lives, self.at, self.tell, Received, Disconnected)
 
     # Cores
 

@@ -13,12 +13,9 @@ def file_name(experiment: Experiment, plot: Plot) -> str:
     return "-".join([experiment.name.lower(), *words]) + ".svg"
 
 
-def markdown(experiments: Sequence[Experiment], head: str, with_plots: bool) -> str:
+def markdown(experiments: Sequence[Experiment], head: str, with_plots: bool, title: str = "Experiments on DPC") -> str:
     return (
-        "\n".join(
-            ["# Experiments on DPC", "", head, *(line for one in experiments for line in _section(one, with_plots))]
-        )
-        + "\n"
+        "\n".join([f"# {title}", "", head, *(line for one in experiments for line in _section(one, with_plots))]) + "\n"
     )
 
 
