@@ -69,9 +69,9 @@ def coverage(part: str) -> Callable[[], str]:
     return table
 
 
-def experiments(folder: str = "experiments") -> str:
+def experiments() -> str:
     """How many of the published statements hold in the stored report, and those that do not."""
-    stored = json.loads((ROOT / "bench/results" / folder / "report.json").read_text(encoding="utf-8"))
+    stored = json.loads((ROOT / "bench/results/experiments/report.json").read_text(encoding="utf-8"))
     found = [(each["name"], one) for each in stored["experiments"] for one in each["statements"]]
     rows = [f"| {name} | {one['published']} | {one['why']} |" for name, one in found if not one["holds"]]
     said = f"Of {len(found)} statements {len(found) - len(rows)} hold. Those that do not:"
@@ -94,10 +94,6 @@ def invariants() -> str:
         for check in INVARIANTS
     ]
     return "\n".join(["| guarantee | what must hold | judged |", "|---|---|---|", *rows]) + "\n"
-
-
-def contract_experiments() -> str:
-    return experiments("contracts")
 
 
 def market_invariants() -> str:
@@ -128,7 +124,6 @@ def two_feeds() -> str:
 GENERATORS: Mapping[str, Callable[[], str]] = {
     "boxes": boxes,
     "commands": commands,
-    "contract-experiments": contract_experiments,
     "coverage-boxes": coverage("box_types"),
     "coverage-deployments": coverage("deployment_elements"),
     "coverage-elements": coverage("elements"),

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from auroral.load.books import Added, Agreed
 from auroral.load.contracts import Contract
 from auroral.load.costs import Costs, Quadratic
 from auroral.load.events import Started
+from auroral.load.records import Added, Agreed
 from auroral.load.settings import Settings
 from auroral.load.values import Exact, Load, Task
 from auroral.load.worth import Worth

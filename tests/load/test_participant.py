@@ -8,12 +8,12 @@ from itertools import pairwise
 import pytest
 
 from auroral.load.bidding import above
-from auroral.load.books import Lent
 from auroral.load.contracts import Clauses
 from auroral.load.costs import Costs, Queue, Step
 from auroral.load.events import Cancelled, Measured, Received, Signed, Submitted, Withdrawn, Woken
 from auroral.load.messages import Accept, Counter, Item, Offer, Reject, Release, Transfer
 from auroral.load.participant import Participant
+from auroral.load.records import Lent
 from auroral.load.settings import Settings
 from auroral.load.values import Load, Task
 from auroral.load.worth import Worth

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auroral.load.acceptable import acceptable, least_range, most_at, nearly_acceptable, overloaded, price_fall
-from auroral.load.books import Lent
 from auroral.load.costs import Costs, Points, Quadratic, Queue
+from auroral.load.records import Lent
 from auroral.load.settings import Settings
 from auroral.load.values import Load, Task
 from auroral.load.worth import Worth

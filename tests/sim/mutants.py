@@ -217,13 +217,13 @@ MUTANTS_OF_LOAD = {
             3,
         ),
         "a seller counts from when the tasks come": (
-            "participant.py",
-            "until = said.at + float(said.seconds)",
-            "until = now + float(said.seconds)",
+            "borrowing.py",
+            "until = said.at + float(said.seconds)\n",
+            "until = now + float(said.seconds)\n",
             0,
         ),
         "what comes twice is taken twice": (
-            "participant.py",
+            "borrowing.py",
             "        if key in self.books.borrowed:\n            yield Send(buyer, Taken",
             "        if key in ():\n            yield Send(buyer, Taken",
             0,
@@ -253,13 +253,13 @@ MUTANTS_OF_LOAD = {
             20,
         ),
         "that it is over is said once": (
-            "participant.py",
-            "        for key in self.books.over:\n",
-            "        for key in ():\n",
+            "borrowing.py",
+            '            yield "over", key, Over(key[1], kept)\n',
+            "            yield from ()\n",
             5,
         ),
         "a transfer is said once": (
-            "participant.py",
+            "lending.py",
             "            elif key not in self.books.taken and loan.transfer is not None:\n",
             "            elif key is None and loan.transfer is not None:\n",
             18,
@@ -277,9 +277,9 @@ MUTANTS_OF_LOAD = {
             0,
         ),
         "one more term is booked twice": (
-            "participant.py",
-            "term == debt.term + 1 and now < debt.until",
-            "term in (debt.term, debt.term + 1) and now < debt.until",
+            "borrowing.py",
+            "said.term == debt.term + 1 and now < debt.until",
+            "said.term in (debt.term, debt.term + 1) and now < debt.until",
             0,
         ),
         "a borrowed task is lent for longer than it is borrowed": (

@@ -1,7 +1,6 @@
 """What a participant has on disk: who runs its tasks, whose tasks it runs, and every payment (L6).
 
-All that must outlive a crash is a record, written before anything is said that rests on it. The books are what the records come to: whoever
-starts again applies those that it wrote.
+The books are what the records come to: whoever starts again applies those that it wrote.
 """
 
 from __future__ import annotations
@@ -11,147 +10,26 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from auroral.load.contracts import Contract
+from auroral.load.records import (
+    Added,
+    Agreed,
+    Borrowed,
+    Ended,
+    Forgotten,
+    GaveBack,
+    Lent,
+    Numbered,
+    Prolonged,
+    Record,
+    Removed,
+    Renewed,
+    Returned,
+    Settled,
+)
 from auroral.load.values import NOTHING, Exact, Load, Task
 
 Key = tuple[str, int]
 """A partner, and the number of the buyer's offer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Added:
-    """A client's task."""
-
-    task: Task
-
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Agreed:
-    contract: Contract
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """A contract: what moved under it stays to the end of its term."""
-
-    buyer: str
-    seller: str
-
-
-@dataclass(frozen=True, slots=True)
-class Numbered:
-    """This number is used: no later offer to this partner has it."""
-
-    partner: str
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Lent:
-    """The buyer decided that these move, and owes the payment."""
-
-    partner: str
-    number: int
-    tasks: tuple[Task, ...]
-    items: tuple[str, ...]
-    price: Exact
-    payment: Fraction
-    seconds: Exact
-    at: float
-    when: float
-
-
-@dataclass(frozen=True, slots=True)
-class Prolonged:
-    """By the buyer."""
-
-    partner: str
-    number: int
-    payment: Fraction
-    seconds: Exact
-    when: float
-
-
-@dataclass(frozen=True, slots=True)
-class Returned:
-    """The buyer has the tasks again."""
-
-    partner: str
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """The buyer knows what the seller keeps of its money, and has the rest back."""
-
-    partner: str
-    number: int
-    kept: Fraction
-    when: float
-
-
-@dataclass(frozen=True, slots=True)
-class Borrowed:
-    """The seller owns these until then, and has the payment."""
-
-    partner: str
-    number: int
-    tasks: tuple[Task, ...]
-    price: Exact
-    payment: Fraction
-    seconds: Exact
-    until: float
-    when: float
-
-
-@dataclass(frozen=True, slots=True)
-class Renewed:
-    """By the seller."""
-
-    partner: str
-    number: int
-    payment: Fraction
-    seconds: Exact
-    when: float
-
-
-@dataclass(frozen=True, slots=True)
-class GaveBack:
-    """The seller owns them no more, or never did; what it does not keep of the money it gives back."""
-
-    partner: str
-    number: int
-    kept: Fraction
-    when: float
-
-
-@dataclass(frozen=True, slots=True)
-class Forgotten:
-    """The buyer knows."""
-
-    partner: str
-    number: int
-
-
-Record = (
-    Added
-    | Removed
-    | Agreed
-    | Ended
-    | Numbered
-    | Lent
-    | Prolonged
-    | Returned
-    | Settled
-    | Borrowed
-    | Renewed
-    | GaveBack
-    | Forgotten
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from auroral.load.books import Books, Lent, Numbered
+from auroral.load.books import Books
 from auroral.load.contracts import Contract
 from auroral.load.events import Effect, Send, Write
 from auroral.load.messages import Accept, Counter, Offer, Reject, Release, Transfer, items
+from auroral.load.records import Lent, Numbered
+from auroral.load.saying import Saying
 from auroral.load.settings import Settings
 from auroral.load.values import Exact, Task
 
@@ -44,6 +46,7 @@ class Bidding:
 class Buying:
     books: Books
     settings: Settings
+    saying: Saying
     to_ask: list[Contract] = field(default_factory=list)
     """Of this cycle."""
     asked: Asked | None = None
@@ -188,7 +191,7 @@ class Buying:
         payment = terms.payment(offered, price, seconds)
         lent = Lent(terms.seller, asked.number, tasks, told, price, payment, seconds, at, now)
         yield self._write(lent)
-        yield Send(terms.seller, transfer(lent))
+        yield self.saying.now("transfer", (terms.seller, asked.number), transfer(lent), now)
 
     def _write(self, record: Lent | Numbered) -> Write:
         self.books.apply(record)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from auroral.load.books import Record
 from auroral.load.contracts import Contract
 from auroral.load.messages import Message
+from auroral.load.records import Record
 from auroral.load.values import Load, Task
 
 

@@ -31,13 +31,17 @@ def in_processes(seeds: Iterable[int], processes: int, run: Callable[[int], Foun
         return
     context = multiprocessing.get_context("spawn")
     count = min(processes, len(wanted))
-    with ProcessPoolExecutor(count, mp_context=context, initializer=_runs.append, initargs=(run,)) as pool:
+    with ProcessPoolExecutor(count, mp_context=context, initializer=_begin, initargs=(run,)) as pool:
         try:
             for done in as_completed([pool.submit(_run_last, seed) for seed in wanted]):
                 yield done.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _begin(run: Callable[[int], Any]) -> None:
+    _runs.append(run)
 
 
 def _run_last(seed: int) -> Any:

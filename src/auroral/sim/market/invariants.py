@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from auroral.load.books import Borrowed, Lent
 from auroral.load.contracts import Contract
 from auroral.load.events import Effect, Event, Received, Send, Signed, Started, Submitted, Withdrawn, Write
 from auroral.load.messages import Accept, Counter, Message, Offer, Transfer
+from auroral.load.records import Borrowed, Lent
 from auroral.load.values import NOTHING, total
 from auroral.sim.market.stage import Market
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from auroral.load.books import Added, Agreed, Record
 from auroral.load.contracts import Contract
 from auroral.load.events import Event
+from auroral.load.records import Added, Agreed, Record
 from auroral.load.settings import Settings
 from auroral.load.values import Task
 from auroral.sim.faults import Fault

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from auroral.load.books import Borrowed
 from auroral.load.events import Effect, Event, Write
+from auroral.load.records import Borrowed
 from auroral.sim.faults import shortened, text
 from auroral.sim.market.invariants import INVARIANTS
 from auroral.sim.market.randomly import random_market

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
-from auroral.load.books import Borrowed, GaveBack, Lent, Prolonged, Record, Renewed, Returned, Settled
 from auroral.load.events import Effect, Event, Send, Started, Write
 from auroral.load.messages import Accept, Counter, Extend, Message, Offer, Over, Prolong, Transfer
+from auroral.load.records import Borrowed, GaveBack, Lent, Prolonged, Record, Renewed, Returned, Settled
 from auroral.sim.faults import text
 from auroral.sim.market.scenario import MarketScenario
 

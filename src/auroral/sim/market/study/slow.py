@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from auroral.load.bidding import above, valuation
-from auroral.load.books import Added, Agreed, Lent
 from auroral.load.contracts import Contract
 from auroral.load.costs import Costs, Quadratic
 from auroral.load.events import Started
+from auroral.load.records import Added, Agreed, Lent
 from auroral.load.settings import Settings
 from auroral.load.values import Load, Task
 from auroral.load.worth import Worth
