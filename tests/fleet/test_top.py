@@ -62,6 +62,26 @@ def test_a_line_for_each_stream_of_each_process_as_data_flows(lost: StandIns) ->
     assert by_name["watcha"].memory == 200 << 20
 
 
+@pytest.mark.parametrize(
+    ("origin", "how", "told"),
+    [
+        (None, "tcp:127.0.0.1:9", True),
+        (5, "/not/there.csv@1x", True),
+        (5, "/not/there.csv@10x", False),
+        (5, "/not/there.csv", False),
+    ],
+)
+def test_delays_are_told_where_times_pass_as_the_clock_does(
+    lost: StandIns, origin: int | None, how: str, told: bool
+) -> None:
+    deployed = lost.deployed
+    agreed = replace(deployed.agreed, origin=origin, inputs=dict.fromkeys(deployed.agreed.inputs, how))
+    other = replace(deployed, agreed=agreed)
+    assert other.in_time is told
+    client = next(one for one in lines_of(other, Fleet(deployed).status(), Rates()) if one.process == "client")
+    assert (client.delay is not None) is told and (client.latency is not None) is (origin is None)
+
+
 def test_sorted_and_filtered(lost: StandIns) -> None:
     shown = lines(lost)
     assert [one.process for one in chosen(shown, "state")][:2] == ["watchb", "mergea"]

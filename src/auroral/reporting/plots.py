@@ -140,7 +140,7 @@ def delays(course: Course, bound: float, axis: Axis) -> Markup:
             tag("text", f"X = {bound:g} s", x=LEFT - 8, y=y(bound) + 4, text_anchor="end", class_="bound-word")
         )
     if not late:
-        drawn.append(tag("text", "no delays: times are those of files", x=LEFT + 10, y=base - 10))
+        drawn.append(tag("text", "no delays: files were not read at their own pace", x=LEFT + 10, y=base - 10))
     drawn.append(tag("text", "buckets", x=0, y=strip + 28, class_="who"))
     drawn.append(_stacks(columns, strip, axis))
     return _svg(strip + _STRIP + 20, "delay of new results over time, with X, and how buckets came", *drawn)

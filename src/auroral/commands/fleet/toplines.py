@@ -163,12 +163,12 @@ def _client(name: str, said: Mapping[str, Any], deployed: Deployed, now: float, 
         condition = arrival_at_client(stream, made.condition, status)
         bound = deployed.agreed.bounds.get(stream, math.inf)
         frontier = one.get("frontier")
-        delays = deployed.agreed.origin is None and "delay_new" in one
+        delays = deployed.in_time and "delay_new" in one
         yield Line(
             *(name, "client", stream, str(condition), condition, frontier),
             behind=None if frontier is None else _behind(frontier, deployed, status, now),
             tentative=one.get("tentative_now", 0),
-            latency=one["proc"] if delays else None,
+            latency=one["proc"] if delays and deployed.agreed.origin is None else None,
             delay=one["delay_new"] if delays else None,
             bound=bound if bound < math.inf else None,
             words=made.words,

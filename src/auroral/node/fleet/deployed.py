@@ -34,6 +34,7 @@ from auroral.dpc.layout import Layout
 from auroral.dpc.settings import AS_USUAL, Choices, Policy, Settings
 from auroral.edge.durable import make_folder, replace_file
 from auroral.edge.intake import Way
+from auroral.edge.pacing import parse_input_spec
 from auroral.engine.shared import Gateway
 from auroral.model.checking import Checked
 from auroral.model.deployment import OWN, SHARED, Deployment, Endpoint, endpoint
@@ -172,6 +173,14 @@ class Deployed:
     def _agree(self, agreed: Agreed) -> Deployed:
         replace_file(self.folder / "deployment.json", json.dumps(asdict(agreed), indent=1).encode())
         return replace(self, agreed=agreed)
+
+    @property
+    def in_time(self) -> bool:
+        """Whether times of rows pass as those of the clock do, so that delays can be told: rows arise now, or are replayed at their own pace."""
+        inputs = self.agreed.inputs.items()
+        return self.agreed.origin is None or all(
+            parse_input_spec(f"{stream}={how}").speed == 1.0 for stream, how in inputs
+        )
 
     @property
     def layout_file(self) -> Path:

@@ -56,6 +56,7 @@ class ClientProcess(Process):
         self._written = CourseWriter(self.deployed.folder)
         self.opened.callback(self._written.flush)
         self._course = DeliveryCourse(self._written)
+        self._in_time = self.deployed.in_time
         self._usual: dict[str, tuple[float, float]] = {}
         """Of each stream, how long a bucket usually takes, and when that was last looked at."""
         self.host.observed.append(self._observed)
@@ -219,8 +220,8 @@ class ClientProcess(Process):
         self._course.delivered(effect.stream, effect.bucket, kind, effect.content.count, at, delay, coverage)
 
     def _delay(self, stream: str, latency: float) -> float | None:
-        """How much later than usual something new came; None where times are those of files."""
-        if self.deployed.agreed.origin is not None:
+        """How much later than usual something new came; None where times of rows do not pass as those of the clock do."""
+        if not self._in_time:
             return None
         usual, looked = self._usual.get(stream, (0.0, 0.0))
         if (now := self.clock.now()) - looked >= _USUAL_FOR:
