@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,11 +23,12 @@ from auroral.dpc.values import Confirm, Content, Stable, Tentative
 from auroral.node.fleet import tracing
 from auroral.node.fleet.tracing import (
     MOST_AWAITED,
-    MOST_OF_A_JOB,
+    MOST_AT_ONCE,
     Tracing,
     parse_traces,
     provider_to,
     root_of,
+    send_the_rest,
     trace_of,
 )
 from auroral.sim.scenario import CLIENT
@@ -173,7 +176,7 @@ def test_a_job_that_fails_is_an_error_and_a_long_one_has_not_too_many_spans(coll
     node.saw(4, "q@na", Evaluated(9, {}))
     node.provider.shutdown()
     failed, *others = collector.spans
-    assert failed.failed and failed.about["auroral.tentative"] and len(others) == MOST_OF_A_JOB
+    assert failed.failed and failed.about["auroral.tentative"] and len(others) == MOST_AT_ONCE
     assert not any(span.failed for span in others) and others[-1].about["auroral.bucket"] == 4_999
 
 
@@ -212,12 +215,22 @@ def test_what_is_remembered_does_not_grow_with_the_run(collector: Collector, mon
     assert len(client.tracing._came) <= 50 and len(client.tracing._stable) <= 51 < MOST_AWAITED
 
 
-def test_a_collector_that_is_away_keeps_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracing, "SENT_WITHIN", 0.2)
-    away = Process(Collector(address="http://127.0.0.1:9"), "na")
-    away.saw(1.0, "q@na", Woken(), evaluate(1))
-    away.saw(2.0, "q@na", Evaluated(1, {}))
-    away.provider.shutdown()
+def test_a_long_gap_has_not_too_many_spans(collector: Collector) -> None:
+    client = Process(collector, "client", outputs=["alerts"])
+    client.saw(1.0, "client", Woken(), Deliver("alerts", 7, ROWS, False), Miss("alerts", 0, 5_000))
+    assert len(names(collector, client, "auroral.bucket")) == 1 + MOST_AT_ONCE
+    assert collector.spans[-1].about["auroral.bucket"] == 4_999 and not client.tracing._tentative
+
+
+def test_a_collector_that_does_not_answer_keeps_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tracing, "SENT_WITHIN", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        away = Process(Collector(address=f"http://127.0.0.1:{silent.getsockname()[1]}"), "client", outputs=["alerts"])
+        for bucket in range(2_000):
+            away.saw(2.0, "client", Woken(), Deliver("alerts", bucket, ROWS, True))
+        began = time.monotonic()
+        send_the_rest(away.provider)
+        assert time.monotonic() - began < 1.5, "there are several batches, and each of them would take as long"
 
 
 @pytest.mark.parametrize("text", ["", "localhost:4318", "ftp://a", "http://", "http://a/?x=1"])

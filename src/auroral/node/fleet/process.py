@@ -35,7 +35,7 @@ from auroral.node.fleet.metrics.places import metrics_at
 from auroral.node.fleet.metrics.serving import MetricServer
 from auroral.node.fleet.refusals import Refusals, watch_handshakes
 from auroral.node.fleet.structuredlog import begin_logging
-from auroral.node.fleet.tracing import Tracing, must_be_installed, provider_to
+from auroral.node.fleet.tracing import Tracing, must_be_installed, provider_to, send_the_rest
 from auroral.node.runfolder import RunFolder
 from auroral.node.storeddiagram import load_diagram
 from auroral.wire.addresses import AddressBook
@@ -197,7 +197,7 @@ class Process:
             deployed.fragments.client if self.name == CLIENT else (),
         )
         self.host.observed.append(tracing.saw)
-        self.opened.push_async_callback(asyncio.to_thread, provider.shutdown)
+        self.opened.push_async_callback(asyncio.to_thread, send_the_rest, provider)
 
     def metric_server(self) -> MetricServer:
         def failed(detail: str) -> None:

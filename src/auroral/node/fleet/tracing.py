@@ -15,6 +15,7 @@ run and the bucket's number, and so does the span that all others lie in, which 
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -26,8 +27,8 @@ from auroral.model.errors import AuroralError
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
 
-MOST_OF_A_JOB = 100
-"""Buckets of one job that have spans: who catches up has thousands in one."""
+MOST_AT_ONCE = 100
+"""Buckets of one job, message or gap that have spans: who catches up has thousands in one."""
 MOST_AWAITED = 10_000
 """Buckets of which it is remembered when they first came."""
 SENT_WITHIN = 3.0
@@ -75,11 +76,18 @@ def provider_to(where: str, process: str, deployment: str) -> TracerProvider:
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     about = Resource.create({"service.name": f"auroral-{process}", "service.namespace": deployment})
-    provider = TracerProvider(resource=about, id_generator=_ids())
+    provider = TracerProvider(resource=about, id_generator=_ids(), shutdown_on_exit=False)
     provider.add_span_processor(
         BatchSpanProcessor(OTLPSpanExporter(endpoint=f"{where.rstrip('/')}/v1/traces", timeout=SENT_WITHIN))
     )
     return provider
+
+
+def send_the_rest(provider: TracerProvider) -> None:
+    """At the end of a process. What takes longer than SENT_WITHIN is lost: the SDK itself would wait that long for each batch."""
+    sending = threading.Thread(target=provider.shutdown, name="traces", daemon=True)
+    sending.start()
+    sending.join(SENT_WITHIN)
 
 
 def _ids() -> Any:
@@ -146,9 +154,7 @@ class Tracing:
                 case Deliver():
                     self._delivered(effect, now)
                 case Miss():
-                    for bucket in range(effect.begin, effect.end):
-                        self._tentative.pop((effect.stream, bucket), None)
-                        self._is_final(effect.stream, bucket, now)
+                    self._missed(effect, now)
                 case _:
                     pass
 
@@ -162,20 +168,20 @@ class Tracing:
         end = given.begin + len(given.contents)
         # What is sent again, or to another reader, is no news.
         self._closed[given.stream] = max(end, self._closed.get(given.stream, 0))
-        for bucket in range(begin, end)[-MOST_OF_A_JOB:]:
+        for bucket in range(begin, end)[-MOST_AT_ONCE:]:
             rows = given.contents[bucket - given.begin].count
             about = {"stream": given.stream, "core": core, "rows": rows}
             self._span(f"close {given.stream}", bucket, self._ends_at(bucket) or now, now, about)
 
     def _gathered(self, core: str, job: Evaluate, now: float) -> None:
-        for bucket in range(job.begin, job.end)[-MOST_OF_A_JOB:]:
+        for bucket in range(job.begin, job.end)[-MOST_AT_ONCE:]:
             came = self._came.get((core, bucket)) if job.tentative else self._came.pop((core, bucket), None)
             if came is not None:
                 self._span("gather", bucket, came, now, {"core": core, "tentative": job.tentative})
 
     def _evaluated(self, core: str, job: Evaluate, began: float, now: float, failed: str) -> None:
         about = {"core": core, "job": job.job, "tentative": job.tentative, "begin": job.begin, "end": job.end}
-        for bucket in range(job.begin, job.end)[-MOST_OF_A_JOB:]:
+        for bucket in range(job.begin, job.end)[-MOST_AT_ONCE:]:
             self._span(f"evaluate {', '.join(job.outputs)}", bucket, began, now, about, failed)
 
     def _delivered(self, effect: Deliver, now: float) -> None:
@@ -189,6 +195,13 @@ class Tracing:
         self._span(f"deliver {effect.stream}", effect.bucket, self._came.pop(key, now), now, about)
         if effect.stable:
             self._is_final(effect.stream, effect.bucket, now)
+
+    def _missed(self, effect: Miss, now: float) -> None:
+        lost = range(effect.begin, effect.end)
+        for bucket in lost:
+            self._tentative.pop((effect.stream, bucket), None)
+        for bucket in lost[-MOST_AT_ONCE:]:
+            self._is_final(effect.stream, bucket, now)
 
     def _is_final(self, stream: str, bucket: int, now: float) -> None:
         """At this output; when it is so at all of them, the trace is whole."""
