@@ -113,7 +113,8 @@ def test_a_spell_lasts_until_nothing_is_tentative(tmp_path: Path, writer: Course
     assert total.highest == {"delay": 4.0, "tentative for": 6.0}
     assert {k: v for k, v in total.counts.items() if "rows" not in k} == {
         "stable": 2,
-        "tentative": 3,
+        "tentative": 2,
+        "again": 1,
         "corrected": 1,
         "confirmed": 1,
     }

@@ -39,10 +39,27 @@ def test_what_begins_ends_with_what_belongs_to_it() -> None:
 def test_who_ends_without_a_word_is_found_when_it_comes_back() -> None:
     begins = [event(1, "na", "started"), event(3, "na", "state"), event(8, "na", "started")]
     (found,) = incidents_in(begins)
-    assert (found.what, found.begin, found.end) == ("ended without a word", 3, 8)
+    assert (found.begin, found.end, found.point) == (8, 8, True), "it may have been well until then"
+    assert found.what.startswith("had ended without a word") and found.detail.startswith("away for 5.00 s at most")
     assert incidents_in([event(1, "na", "started"), event(3, "na", "ending"), event(8, "na", "started")]) == []
 
 
 def test_a_process_that_was_killed_while_paused_is_not_paused_any_more() -> None:
     found = incidents_in([event(2, "east", "paused"), event(3, "east", "killed"), event(5, "east", "started")])
     assert [(one.what, one.end) for one in found] == [("was paused", 5), ("was killed", 5)]
+
+
+def test_who_is_started_again_is_not_cut_off_any_more() -> None:
+    begins = [event(2, "na", "cut off", peer="nb"), event(3, "na", "killed"), event(5, "na", "started")]
+    assert [(one.what, one.end) for one in incidents_in(begins)] == [("was cut off from nb", 5), ("was killed", 5)]
+
+
+def test_a_replica_that_could_not_be_started_has_a_state_when_it_could() -> None:
+    (found,) = incidents_in(
+        [
+            event(2, "na", "not started", core="q@na", detail="no room"),
+            event(3, "na", "state", core="r@na", state="STABLE"),
+            event(4, "na", "state", core="q@na", state="RECOVERING"),
+        ]
+    )
+    assert (found.what, found.end) == ("q@na could not be started", 4)

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from auroral.reporting.times import length
+
 
 @dataclass(frozen=True, slots=True)
 class Incident:
@@ -28,12 +30,13 @@ class Incident:
 _LASTING = {
     "killed": ("was killed", ("started",)),
     "failed": ("failed", ("started",)),
-    "cut off": ("was cut off from {peer}", ("healed",)),
+    # Whoever is started again knows of no cut.
+    "cut off": ("was cut off from {peer}", ("healed", "started")),
     "paused": ("was paused", ("resumed", "started")),
     "input failed": ("its input failed", ("started",)),
     "full": ("took nothing in: its readers were too far behind", ("has room", "started")),
     "sink failing": ("{sink} could not be written", ("sink goes on", "started")),
-    "not started": ("{core} could not be started", ("started",)),
+    "not started": ("{core} could not be started", ("state", "started")),
 }
 """What begins, in words, and what ends it."""
 _POINTS = {
@@ -60,7 +63,7 @@ def incidents_in(events: Iterable[Mapping[str, Any]]) -> list[Incident]:
     for event in events:
         who, kind, at = str(event["process"]), str(event["event"]), float(event["at"])
         if kind == "started" and (before := last.get(who)) is not None and before["event"] not in _ENDS:
-            found.append(Incident(who, "ended without a word", float(before["at"]), at, "last heard of when it began"))
+            found.append(_ended_without_a_word(who, float(before["at"]), at))
         left = []
         for place, began in open_at:
             if _over(began, event):
@@ -75,6 +78,12 @@ def incidents_in(events: Iterable[Mapping[str, Any]]) -> list[Incident]:
             found.append(Incident(who, _words(words, event), at, at, _detail(event), point=True))
         last[who] = event
     return sorted(found, key=lambda one: one.begin)
+
+
+def _ended_without_a_word(who: str, heard_of: float, started: float) -> Incident:
+    """When it ended nobody knows: a process that has nothing to tell may have been well until a moment before."""
+    away = f"away for {length(started - heard_of)} at most, since it was last heard of"
+    return Incident(who, "had ended without a word, and was started again", started, started, away, point=True)
 
 
 _ENDS = ("ending", "killed", "failed")

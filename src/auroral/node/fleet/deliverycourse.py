@@ -48,13 +48,15 @@ class DeliveryCourse:
         coverage: Mapping[str, str],
     ) -> None:
         """`delay`: of what was new, how much later than usual it came."""
-        counts, highest = {kind: 1}, {} if delay is None else {"delay": delay}
-        if rows:
-            counts[f"{kind} rows"] = rows
         tentative = self._since.setdefault(stream, {})
+        # A better guess at the same bucket is no other bucket.
+        counts = {"again" if kind == "tentative" and bucket in tentative else kind: 1}
+        highest = {} if delay is None else {"delay": delay}
+        if rows and "again" not in counts:
+            counts[f"{kind} rows"] = rows
         if kind == "tentative":
             spell = self._spell(stream, at)
-            spell.counts.update(counts if bucket not in tentative else {"again": 1})
+            spell.counts.update(counts)
             for source, level in coverage.items():
                 if level != _LEVELS[0]:
                     spell.lacked[source] = max(level, spell.lacked.get(source, level), key=_LEVELS.index)
