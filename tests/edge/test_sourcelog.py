@@ -287,6 +287,14 @@ def test_a_reader_passes_over_a_write_that_is_under_way(tmp_path: Path) -> None:
     assert segment.stat().st_size == size
 
 
+@pytest.mark.parametrize("text", ["", "{", "[]", "5"])
+def test_what_says_nothing_of_its_schema_is_damaged(tmp_path: Path, text: str) -> None:
+    SourceLog.open(tmp_path, SCHEMA).close()
+    (tmp_path / "log.json").write_text(text)
+    with pytest.raises(SourceLogError, match=r"(?s)log.json is damaged.*restore it"):
+        SourceLog.open(tmp_path, SCHEMA, readonly=True)
+
+
 def test_another_schema_or_no_log_is_refused(tmp_path: Path) -> None:
     SourceLog.open(tmp_path, SCHEMA).close()
     with pytest.raises(SourceLogError, match=r"(?s)another input.*new run folder"):

@@ -96,12 +96,12 @@ def test_what_happened_since_is_read_once_and_no_half_of_a_line(tmp_path: Path) 
     log.note("two")
     log.close()
     with file.open("ab") as written:
-        written.write(b'{"at": 9e9, "event": "th')
+        written.write(b'{"at": 9e9, "process": "na", "event": "th')
         written.flush()
         assert [event["event"] for event in reader.new()] == ["two"]
-        written.write(b'ree"}\nno json\n')
+        written.write(b'ree"}\nno json\n5\n{"event": "state"}\n{"at": "x", "process": "na", "event": "state"}\n')
         written.flush()
         assert [event["event"] for event in reader.new()] == ["three"]
     # As after `auroral up` into a folder that was emptied.
-    file.write_bytes(b'{"at": 1, "event": "new"}\n')
+    file.write_bytes(b'{"at": 1, "process": "na", "event": "new"}\n')
     assert [event["event"] for event in reader.new()] == ["new"] == [event["event"] for event in events_in(tmp_path)]

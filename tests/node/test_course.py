@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from auroral.model.errors import AuroralError
 from auroral.node.course import FILE, MOST_SLOTS, MOST_SPELLS, WHOLE, CourseWriter, courses_in
 from auroral.node.fleet.deliverycourse import DeliveryCourse
 
@@ -71,6 +72,21 @@ def test_a_disk_that_takes_nothing_is_told_once(tmp_path: Path, caplog: pytest.L
         writer.add(WHOLE, float(second), {"in": 1})
     writer.flush()
     assert len(caplog.records) == 1 and "a report will lack" in caplog.text
+
+
+def test_one_that_cannot_be_read_keeps_no_run_from_its_work(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / FILE).mkdir()
+    CourseWriter(tmp_path).begin(WHOLE, 1.0)
+    assert len(caplog.records) == 1 and "cannot be read" in caplog.text
+    with pytest.raises(AuroralError, match="only reports need it"):
+        courses_in(tmp_path)
+
+
+def test_lives_that_all_were_killed_are_not_kept_for_ever(tmp_path: Path) -> None:
+    for life in range(MOST_SPELLS + 5):
+        CourseWriter(tmp_path).begin(WHOLE, float(life))
+    found = courses_in(tmp_path)[WHOLE]
+    assert len(found.spells) == MOST_SPELLS and found.earlier == 5 and found.lasting is not None
 
 
 # What a client writes down

@@ -23,7 +23,13 @@ def check_schema(folder: Path, schema: Schema) -> None:
     if not path.exists():
         replace_file(path, json.dumps(described, ensure_ascii=False).encode())
         return
-    found = json.loads(path.read_text())
+    try:
+        found: dict[str, object] = {**json.loads(path.read_text())}
+    except (ValueError, TypeError) as error:
+        raise SourceLogError(
+            f"{path} is damaged: {error}\n    allowed: format {FORMAT}, schema {str(schema)!r}\n"
+            "    next: restore it from a copy of the run folder, or start a new one"
+        ) from error
     if found != described:
         raise SourceLogError(
             f"{folder} is the log of another input: format {found.get('format')}, "

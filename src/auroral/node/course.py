@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from auroral.edge.durable import replace_file
+from auroral.model.errors import AuroralError
 
 _log = logging.getLogger(__name__)
 FILE = "course.jsonl"
@@ -85,12 +86,15 @@ class Course:
             self.slots.setdefault(number // 2, Slot()).add(slot.counts, slot.highest)
 
     def begin(self, at: float) -> None:
-        self.spells.append(Spell(at, None))
+        self._add(Spell(at, None))
 
     def end(self, spell: Spell) -> None:
         """The last one, which has begun."""
         if self.spells and self.spells[-1].ended is None:
             self.spells.pop()
+        self._add(spell)
+
+    def _add(self, spell: Spell) -> None:
         self.spells.append(spell)
         for old in self.spells[:-MOST_SPELLS]:
             self.earlier += 1
@@ -142,6 +146,11 @@ def courses_in(folder: Path) -> dict[str, Course]:
         text = (folder / FILE).read_bytes()
     except FileNotFoundError:
         return found
+    except OSError as error:
+        raise AuroralError(
+            f"{folder / FILE} cannot be read: {error.strerror}\n    allowed: the file in which the course of a run is kept\n"
+            "    next: make it readable, or remove it: only reports need it"
+        ) from error
     for line in text.split(b"\n"):
         try:
             said = json.loads(line)
@@ -156,11 +165,15 @@ class CourseWriter:
 
     def __init__(self, folder: Path):
         self._file = folder / FILE
-        self.courses = courses_in(folder)
+        self.courses: dict[str, Course] = {}
         self._new: dict[tuple[str, float], Slot] = {}
         """What is not written yet, by stream and the begin of its slot."""
         self._failed = False
         self._begun = False
+        try:
+            self.courses = courses_in(folder)
+        except AuroralError as error:
+            self._tell(error)
 
     def add(self, of: str, at: float, counts: Mapping[str, int], **highest: float) -> None:
         course = self.courses.setdefault(of, Course())
@@ -213,9 +226,9 @@ class CourseWriter:
         for of, course in self.courses.items():
             course.lines = len(lines[of])
 
-    def _tell(self, error: OSError) -> None:
+    def _tell(self, error: OSError | AuroralError) -> None:
         if not self._failed:
-            _log.error("%s cannot be written: %s; a report will lack what happens now", self._file, error)
+            _log.error("the course of this run is not kept, and a report will lack what happens now: %s", error)
         self._failed = True
 
 

@@ -66,7 +66,7 @@ class EventReader:
 
     def new(self) -> list[dict[str, Any]]:
         """In the order of their times. A line that is just being written is left for the next time."""
-        found = []
+        found: list[dict[str, Any]] = []
         for file in sorted(self._folder.glob("*.jsonl")):
             at = self._read.get(file, 0)
             if file.stat().st_size < at:
@@ -76,12 +76,19 @@ class EventReader:
                 opened.seek(at)
                 whole, feed, _ = opened.read().rpartition(b"\n")
             self._read[file] = at + len(whole) + len(feed)
-            for line in whole.split(b"\n"):
-                try:
-                    found.append(json.loads(line))
-                except ValueError:
-                    continue
+            found += [event for line in whole.split(b"\n") if (event := _event(line)) is not None]
         return sorted(found, key=lambda event: event["at"])
+
+
+def _event(line: bytes) -> dict[str, Any] | None:
+    """None for a line that is no event, as where a disk was full or the power cut."""
+    try:
+        match json.loads(line):
+            case {"at": int() | float(), "process": str(), "event": str()} as event:
+                return dict(event)
+    except ValueError:
+        pass
+    return None
 
 
 def events_in(folder: Path) -> list[dict[str, Any]]:
