@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -20,7 +21,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from auroral.cli import main
+from auroral.cli import main, make_parser
+from auroral.commands.fleet import top
 from auroral.commands.fleet.top import keys_of
 from auroral.commands.fleet.toplines import SORTS, Line, chosen, lines_of
 from auroral.commands.fleet.topscreen import Screen, drawn
@@ -149,6 +151,14 @@ def test_what_is_over_the_bound_is_said() -> None:
     assert "X was broken: alerts" in on(100, 20, Screen("t", lines=[line]))
 
 
+def test_nothing_is_said_of_what_is_not_known() -> None:
+    one = Line("oslo", "source")
+    assert "looking ..." in on(100, 20, Screen("t")) and "all processes run" in on(100, 20, Screen("t", lines=[one]))
+    lines = [one, replace(one, process="bern", state="elsewhere")]
+    assert "all processes here run" in on(100, 20, Screen("t", lines=lines))
+    assert "down: bern" in on(100, 20, Screen("t", lines=[one, replace(one, process="bern", state="not there")]))
+
+
 # As a program
 
 
@@ -167,12 +177,12 @@ def test_without_a_terminal_it_is_text_or_json(lost: StandIns, capsys: pytest.Ca
 class Terminal:
     """A program on a pseudo-terminal of its own."""
 
-    def __init__(self, *arguments: str):
+    def __init__(self, *arguments: str, **environ: str):
         self.master, self.slave = pty.openpty()
         fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 120, 0, 0))
         self.before = termios.tcgetattr(self.slave)
         self.said = ""
-        environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "", "LINES": ""}
+        environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "", "LINES": "", **environ}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "auroral.cli", *arguments],
             stdin=self.slave,
@@ -223,3 +233,27 @@ def test_on_a_terminal(lost: StandIns) -> None:
         assert termios.tcgetattr(shown.slave) == shown.before
     finally:
         shown.close()
+
+
+@pytest.mark.slow
+def test_a_terminal_without_unicode_and_ctrl_c(lost: StandIns) -> None:
+    folder = str(lost.deployed.folder)
+    shown = Terminal("top", "--folder", folder, "--every", "0.3", "--filter", "\u00fc", PYTHONIOENCODING="ascii")
+    try:
+        shown.sees("watchb; 9 tentative buckets", "only: ?")
+        shown.type("\x1b")
+        shown.sees("! UP_FAILURE")
+        shown.process.send_signal(signal.SIGINT)
+        assert shown.process.wait(20) == 0
+        shown.sees("")
+        assert termios.tcgetattr(shown.slave) == shown.before
+    finally:
+        shown.close()
+
+
+def test_what_cannot_be_looked_at_ends_it_and_is_told(monkeypatch: pytest.MonkeyPatch, lost: StandIns) -> None:
+    args = make_parser().parse_args(["top", "--folder", str(lost.deployed.folder)])
+    watch, ticks = top.Watch(args), iter([[]] * 100)
+    monkeypatch.setattr(top, "lines_of", lambda *_: {}["rows"])
+    with pytest.raises(KeyError, match="rows"):
+        top._shown(args, watch, lambda within: time.sleep(0.05) or next(ticks, ["q"]))

@@ -22,8 +22,8 @@ from auroral.dpc.events import Deliver, Effect, Evaluate, Evaluated, Event, Fail
 from auroral.dpc.values import Confirm, Content, Stable, Tentative
 from auroral.node.fleet import tracing
 from auroral.node.fleet.tracing import (
-    MOST_AWAITED,
     MOST_AT_ONCE,
+    MOST_AWAITED,
     Tracing,
     parse_traces,
     provider_to,

@@ -13,6 +13,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from io import TextIOWrapper
 
 from rich.console import Console
 from rich.live import Live
@@ -70,7 +71,7 @@ def run(args: Namespace) -> int:
     terminal = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     if args.json or not terminal:
         return _plain(args, watch)
-    with _keys() as pressed:
+    with _keys() as pressed, _what_can_be_shown():
         return _shown(args, watch, pressed)
 
 
@@ -146,6 +147,8 @@ def _shown(args: Namespace, watch: Watch, pressed: Callable[[float], list[str]])
         pass
     finally:
         looking.end()
+    if looking.failure is not None:
+        raise looking.failure
     return FINE
 
 
@@ -160,6 +163,8 @@ class _Looking(threading.Thread):
         self._why: str | None = None
         self._woken = threading.Event()
         self.done = threading.Event()
+        self.failure: Exception | None = None
+        """What ended it, for whoever draws to raise: nobody sees what a thread says behind the screen."""
 
     def tell(self, stream: str | None) -> None:
         """Whose story is wanted."""
@@ -171,6 +176,13 @@ class _Looking(threading.Thread):
         self._woken.set()
 
     def run(self) -> None:
+        try:
+            self._look_until_done()
+        except Exception as error:  # noqa: BLE001  raised by whoever draws
+            self.failure = error
+            self.done.set()
+
+    def _look_until_done(self) -> None:
         due = time.monotonic()
         while not self.done.is_set():
             if time.monotonic() >= due:
@@ -207,13 +219,32 @@ def _keys() -> Iterator[Callable[[float], list[str]]]:
 
     def pressed(within: float) -> list[str]:
         ready, _, _ = select.select([terminal], [], [], within)
-        return keys_of(os.read(terminal, 256)) if ready else []
+        if not ready:
+            return []
+        typed = os.read(terminal, 256)
+        if not typed:
+            # The terminal is gone, and would be ready for ever.
+            raise KeyboardInterrupt
+        return keys_of(typed)
 
     try:
         tty.setcbreak(terminal)
         yield pressed
     finally:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+@contextmanager
+def _what_can_be_shown() -> Iterator[None]:
+    """Within, a sign that the terminal's encoding lacks is a question mark."""
+    shown = sys.stdout
+    assert isinstance(shown, TextIOWrapper), "it is a terminal"
+    before = shown.errors
+    shown.reconfigure(errors="replace")
+    try:
+        yield
+    finally:
+        shown.reconfigure(errors=before)
 
 
 def keys_of(typed: bytes) -> list[str]:

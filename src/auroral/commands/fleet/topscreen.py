@@ -30,7 +30,7 @@ _CONTROL = dict.fromkeys((*range(32), 127, *range(128, 160)), "�")
 _AROUND = 8
 """Rows of the screen that are neither lines nor below them: title, summary, head, foot, and the space between."""
 _FEWEST = 3
-HELP = "q quit  ↑↓ select  enter why  s sort  r reverse  / filter  ? help"
+HELP = "q quit  up/down select  enter why  s sort  r reverse  / filter  ? help"
 KEYS = """\
 up, down, k, j       select a line          page up, page down   ten lines at once
 enter                why of its stream      esc                  close it, or clear the filter
@@ -142,10 +142,13 @@ def drawn(screen: Screen, console: Console) -> RenderableType:
 def _summary(screen: Screen) -> Text:
     if screen.trouble:
         return Text(_clean(screen.trouble.splitlines()[0]), style="bold red", no_wrap=True, overflow="ellipsis")
-    down = sorted({line.process for line in screen.lines if line.state == "DOWN"})
+    if not screen.lines:
+        return Text("looking ...", style="dim")
+    down = sorted({line.process for line in screen.lines if line.state in ("DOWN", "not there")})
+    here = " here" if any(line.state == "elsewhere" for line in screen.lines) else ""
     tentative = sum(line.tentative for line in screen.lines if line.kind == "client")
     over = [line.stream for line in screen.lines if line.over]
-    said = [f"down: {', '.join(down)}" if down else "all processes run"]
+    said = [f"down: {', '.join(down)}" if down else f"all processes{here} run"]
     said.append(f"{tentative} tentative buckets" if tentative else "nothing tentative")
     if over:
         said.append(f"X was broken: {', '.join(over)}")
@@ -164,7 +167,7 @@ def _below(screen: Screen) -> list[str]:
 
 def _foot(screen: Screen) -> Text:
     if screen.typing:
-        return Text(f"/{screen.text}▏", style="reverse")
+        return Text(f"/{screen.text}_", style="reverse")
     order = f"sorted by {screen.sort}{', reversed' if screen.reverse else ''}"
     only = f"  only: {screen.text}" if screen.text else ""
     return Text(f"{HELP}   {order}{only}", style="dim", no_wrap=True, overflow="ellipsis")
