@@ -241,6 +241,8 @@ def test_a_server_tells_and_follows_where_it_is_wanted() -> None:
         with socket.create_server((second.host, second.port)):
             await server._go_to(second)
             assert len(failed) == 1 and str(second) in failed[0]
+        await server._go_to(Endpoint("127.0.0.1", 65_536))
+        assert len(failed) == 2 and "65536" in failed[1], "as behind a node that was added at the highest port"
         await server._go_to(second)
         assert b"200 OK" in await _asked(second, b"GET /metrics HTTP/1.1\r\n\r\n")
         wanted[0] = None

@@ -32,6 +32,7 @@ try:
 except ZeroDivisionError:
     log.exception("two\\nlines")
 warnings.warn("old")
+(folder / "logs" / "na.jsonl").exists() and (folder / "logs" / "na.jsonl").rename(folder / "logs" / "na.jsonl.1")
 events = EventLog(folder / "events" / "na.jsonl", "na", Clock())
 events.note("state", core="q@na", stream="sums", frontier=17, state="STABLE", was="", name="n", process="x")
 events.close()
@@ -45,7 +46,8 @@ def said(folder: Path, form: str) -> tuple[list[dict[str, Any]], str]:
         [sys.executable, "-c", PROGRAM, folder, form], capture_output=True, text=True, check=True, timeout=60
     )
     file = log_of(folder, "na")
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else [], done.stderr
+    text = "".join(one.read_text() for one in (file.with_name(f"{file.name}.1"), file) if one.exists())
+    return [json.loads(line) for line in text.splitlines()], done.stderr
 
 
 def test_lines_of_json_say_whom_they_are_about(tmp_path: Path) -> None:
@@ -67,6 +69,7 @@ def test_lines_of_json_say_whom_they_are_about(tmp_path: Path) -> None:
     assert (noted["core"], noted["stream"], noted["bucket"], noted["state"]) == ("q@na", "sums", 17, "STABLE")
     assert (noted["process"], noted["name_"], noted["process_"]) == ("na", "n", "x") and "was" not in noted
     assert "job 3 of q@na failed" in text, "people read it as before"
+    assert len(log_of(tmp_path, "na").read_text().splitlines()) == 1, "one that is moved away is begun anew"
     assert [event["event"] for event in events_in(tmp_path)] == ["state"]
 
 

@@ -233,7 +233,9 @@ def test_a_collector_that_does_not_answer_keeps_nobody(monkeypatch: pytest.Monke
         assert time.monotonic() - began < 1.5, "there are several batches, and each of them would take as long"
 
 
-@pytest.mark.parametrize("text", ["", "localhost:4318", "ftp://a", "http://", "http://a/?x=1"])
+@pytest.mark.parametrize(
+    "text", ["", "localhost:4318", "ftp://a", "http://", "http://a/?x=1", "http://a:99999", "http://a:b", "http://[::1"]
+)
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(ValueError, match="allowed: http://HOST:PORT"):
         parse_traces(text)

@@ -149,8 +149,13 @@ def test_long_tables_say_what_they_leave_out(deployment: StandIns) -> None:
 
 @pytest.mark.parametrize("span", [0.5, 7, 61, 600, 7200, 86_400, 9e5, 4e7])
 def test_axes_have_a_few_round_times(span: float) -> None:
-    found = [at for at, _ in ticks(1_800_000_000.3, 1_800_000_000.3 + span)]
-    assert 1 <= len(found) <= 10 and len(set(found)) == len(found)
+    found = dict(ticks(1_800_000_000.3, 1_800_000_000.3 + span))
+    assert 1 <= len(found) <= 10 and len(set(found.values())) == len(found)
+
+
+def test_tenths_of_a_second_are_those_that_they_are() -> None:
+    words = [word for _, word in ticks(1_800_000_000.3, 1_800_000_001.15)]
+    assert words == [f"08:00:00.{tenth}" for tenth in range(3, 10)] + ["08:00:01.0", "08:00:01.1"]
 
 
 @pytest.mark.parametrize(

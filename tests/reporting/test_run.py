@@ -71,6 +71,8 @@ def test_the_verdict_is_that_of_verify(
         raise auroral.AuroralError("the log is damaged\n    next: restore it")
 
     monkeypatch.setattr("auroral.app.verify", damaged)
+    assert main(["report", str(folder), "--out", out]) == 1
+    assert "NOT verified: the log is damaged\n    next: restore it" in capsys.readouterr().out
     assert main(["report", str(folder), "--out", out, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["verified"]["ok"] is False
     assert "NOT verified: the log is damaged" in Path(out).read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -42,10 +43,10 @@ def ticks(begin: float, end: float) -> Iterator[tuple[float, str]]:
         step = _DAY * -(-span // (_DAY * _MOST_TICKS))
     # A day's name stands where it begins, on an axis that has several.
     form = "%H:%M:%S" if step < 60 else "%H:%M" if span <= 2 * _DAY else "%m-%d %H:%M"
-    at = -(-begin // step) * step
-    while at <= end:
+    for number in range(math.ceil(begin / step), math.floor(end / step) + 1):
+        # A tenth of a second is no round number to a computer, and what is just below a second is not the second before.
+        at = round(number * step, 1)
         yield at, _date(at).strftime(form) + (f"{at % 1:.1f}"[1:] if step < 1 else "")
-        at += step
 
 
 def _date(at: float) -> datetime:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import logging
 from datetime import UTC, datetime
+from logging.handlers import WatchedFileHandler
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def begin_logging(folder: Path, process: str, form: str) -> None:
     logging.getLogger("py4j").setLevel(logging.WARNING)
     logging.captureWarnings(True)
     if form == JSON:
-        handler = logging.FileHandler(log_of(folder, process), encoding="utf-8")
+        handler = WatchedFileHandler(log_of(folder, process), encoding="utf-8")
         handler.setFormatter(JsonLines(process))
         logging.getLogger().addHandler(handler)
         logging.getLogger(EVENTS).setLevel(logging.INFO)

@@ -51,12 +51,25 @@ def parse_traces(text: str) -> str:
     """`http://HOST:PORT`, or nothing for `off`; ValueError for anything else."""
     if text == "off":
         return ""
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    if not _is_address(text):
         raise ValueError(
             f"{text[:60]!r} is no address of OTLP over HTTP; allowed: http://HOST:PORT, https://HOST:PORT or off"
         )
     return text.rstrip("/")
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and parts.port != 0
+            and not (parts.query or parts.fragment)
+        )
+    except ValueError:
+        # As of a port that is none.
+        return False
 
 
 def trace_of(run: str, bucket: int) -> int:

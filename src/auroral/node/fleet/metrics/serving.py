@@ -60,10 +60,11 @@ class MetricServer:
                 self._serve, wanted.host.strip("[]"), wanted.port, limit=MOST_HEAD
             )
             self._at = wanted
-        except OSError as error:
+        except (OSError, OverflowError) as error:
+            # Behind the highest port, where a node was added, there is none to be had either.
             if self._failed_at != wanted:
                 _log.error("metrics cannot be told at %s: %s", wanted, error)
-                self._fails(f"{wanted}: {error.strerror or error}")
+                self._fails(f"{wanted}: {getattr(error, 'strerror', None) or error}")
             self._failed_at = wanted
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
