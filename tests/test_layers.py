@@ -10,17 +10,19 @@ from pathlib import Path
 
 import pytest
 
+import auroral
+
 PACKAGE = Path(__file__).parents[1] / "src" / "auroral"
 STARTER = PACKAGE / "starter"
 
-CORES = {"model", "dpc", "load", "wan"}
+CORES = {"model", "dpc", "workload", "wan"}
 ALL = CORES | {"reference", "engine", "wire", "edge", "client", "node", "sim", "ui", "reporting"}
 MAY_IMPORT = {
     "model": set(),
     "reference": {"model"},
     "engine": {"model"},
     "dpc": {"model"},
-    "load": {"model"},
+    "workload": {"model"},
     "wan": {"model"},
     "wire": {"model", "dpc"},
     "edge": {"model", "dpc", "wire"},
@@ -50,6 +52,12 @@ IMPORTED_AS = {"pyyaml": "yaml"}
 def modules() -> list[Path]:
     """All but the files that `auroral new` copies: those are programs of users."""
     return sorted(path for path in PACKAGE.rglob("*.py") if STARTER not in path.parents)
+
+
+def test_no_part_is_called_as_a_function_that_users_call() -> None:
+    """An import of the part would put the module in its place."""
+    parts = {path.stem for path in PACKAGE.iterdir() if path.is_dir() or path.suffix == ".py"}
+    assert parts & {*auroral.__all__} == set()
 
 
 def part_of(module: Path) -> str:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from auroral.cli import main
-from auroral.load.books import Books
+from auroral.workload.books import Books
 
 pytestmark = pytest.mark.slow
 

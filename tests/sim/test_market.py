@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from auroral.load.events import Send
-from auroral.load.participant import Participant
 from auroral.sim.campaign import in_processes
 from auroral.sim.faults import parse
 from auroral.sim.market.invariants import INVARIANTS
 from auroral.sim.market.randomly import random_market
 from auroral.sim.market.simulate import MarketSummary, run_seed, shortest, simulate
 from auroral.sim.market.trace import MarketTrace
+from auroral.workload.events import Send
+from auroral.workload.participant import Participant
 from sim.mutants import MUTANTS_OF_LOAD, found_by
 
 pytestmark = pytest.mark.slow

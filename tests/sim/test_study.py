@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from auroral.load.distributions import Pareto
 from auroral.sim.market.study import c6_bids
 from auroral.sim.market.study.c5_contracts import overloads, purchases
 from auroral.sim.market.study.c7_ranges import chain
@@ -13,6 +12,7 @@ from auroral.sim.market.study.fast import settle
 from auroral.sim.market.study.grid import grid
 from auroral.sim.market.study.populations import CAPACITY, Variant, diameter, population, topology
 from auroral.sim.market.study.slow import settle_by_messages
+from auroral.workload.distributions import Pareto
 
 
 @pytest.mark.slow

@@ -16,12 +16,12 @@ import pyarrow.parquet
 from auroral.commands.options import add_json
 from auroral.commands.plots import can_draw, draw
 from auroral.commands.terminal import FINE, WrongUse, columns, say, say_json
-from auroral.load.advising import Advice, advise
-from auroral.load.contracts import Contract, agreed, contract
-from auroral.load.costs import Queue
-from auroral.load.distributions import Floats
 from auroral.model.errors import AuroralError
 from auroral.sim.experiments.values import Plot, Series
+from auroral.workload.advising import Advice, advise
+from auroral.workload.contracts import Contract, agreed, contract
+from auroral.workload.costs import Queue
+from auroral.workload.distributions import Floats
 
 NAME = "contracts"
 SUMMARY = "say which contracts with other organisations are worth seeking, from recorded loads"

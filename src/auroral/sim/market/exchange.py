@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from auroral.load.events import Effect, Event, Received, Send, WakeAt, Woken, Write
-from auroral.load.messages import Message
-from auroral.load.participant import Participant
-from auroral.load.settings import Settings
+from auroral.workload.events import Effect, Event, Received, Send, WakeAt, Woken, Write
+from auroral.workload.messages import Message
+from auroral.workload.participant import Participant
+from auroral.workload.settings import Settings
 
 
 @dataclass(slots=True)

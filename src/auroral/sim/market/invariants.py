@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from auroral.load.contracts import Contract
-from auroral.load.events import Effect, Event, Received, Send, Signed, Started, Submitted, Withdrawn, Write
-from auroral.load.messages import Accept, Counter, Message, Offer, Transfer
-from auroral.load.records import Borrowed, Lent
-from auroral.load.values import NOTHING, total
 from auroral.sim.market.stage import Market
+from auroral.workload.contracts import Contract
+from auroral.workload.events import Effect, Event, Received, Send, Signed, Started, Submitted, Withdrawn, Write
+from auroral.workload.messages import Accept, Counter, Message, Offer, Transfer
+from auroral.workload.records import Borrowed, Lent
+from auroral.workload.values import NOTHING, total
 
 SLACK = 1e-6
 """Seconds."""

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from auroral.load.bidding import above, equilibrium, valuation
-from auroral.load.contracts import Clauses, Contract
-from auroral.load.costs import Costs, Curve, Points, Quadratic, Queue
-from auroral.load.events import Event, Measured, Signed, Submitted, Withdrawn
-from auroral.load.settings import Settings
-from auroral.load.values import Load, Task
-from auroral.load.worth import Worth
 from auroral.sim.faultkinds import QUIET, Draw, Pairs, any_host, drawn_faults, flapping, link, pair_of, when
 from auroral.sim.faults import OF_CLOCKS, Fault
 from auroral.sim.market.scenario import MarketScenario
+from auroral.workload.bidding import above, equilibrium, valuation
+from auroral.workload.contracts import Clauses, Contract
+from auroral.workload.costs import Costs, Curve, Points, Quadratic, Queue
+from auroral.workload.events import Event, Measured, Signed, Submitted, Withdrawn
+from auroral.workload.settings import Settings
+from auroral.workload.values import Load, Task
+from auroral.workload.worth import Worth
 
 NEVER_ENDS = 10**6
 """Seconds: a term that outlasts every run."""

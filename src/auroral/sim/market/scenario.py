@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from auroral.load.contracts import Contract
-from auroral.load.events import Event
-from auroral.load.records import Added, Agreed, Record
-from auroral.load.settings import Settings
-from auroral.load.values import Task
 from auroral.sim.faults import Fault
+from auroral.workload.contracts import Contract
+from auroral.workload.events import Event
+from auroral.workload.records import Added, Agreed, Record
+from auroral.workload.settings import Settings
+from auroral.workload.values import Task
 
 AT_THE_END = 10.0
 """Seconds that a run goes on when all contracts have been ended and the longest term is over: then everything must be home."""

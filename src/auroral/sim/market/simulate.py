@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from auroral.load.events import Effect, Event, Write
-from auroral.load.records import Borrowed
 from auroral.sim.faults import shortened, text
 from auroral.sim.market.invariants import INVARIANTS
 from auroral.sim.market.randomly import random_market
 from auroral.sim.market.scenario import MarketScenario
 from auroral.sim.market.stage import Market, Watcher
+from auroral.workload.events import Effect, Event, Write
+from auroral.workload.records import Borrowed
 
 
 @dataclass(frozen=True, slots=True)

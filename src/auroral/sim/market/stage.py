@@ -8,14 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from auroral.load.events import Cancelled, Effect, Event, Received, Send, Started, WakeAt, Woken, Write
-from auroral.load.messages import Message
-from auroral.load.participant import Participant
-from auroral.load.records import Record
 from auroral.sim.faults import OF_CLOCKS, Fault
 from auroral.sim.market.scenario import MarketScenario
 from auroral.sim.network import Network
 from auroral.sim.timeline import Timeline
+from auroral.workload.events import Cancelled, Effect, Event, Received, Send, Started, WakeAt, Woken, Write
+from auroral.workload.messages import Message
+from auroral.workload.participant import Participant
+from auroral.workload.records import Record
 
 Watcher = Callable[[float, str, Event, list[Effect]], None]
 

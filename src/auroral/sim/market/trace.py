@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
-from auroral.load.events import Effect, Event, Send, Started, Write
-from auroral.load.messages import Accept, Counter, Extend, Message, Offer, Over, Prolong, Transfer
-from auroral.load.records import Borrowed, GaveBack, Lent, Prolonged, Record, Renewed, Returned, Settled
 from auroral.sim.faults import text
 from auroral.sim.market.scenario import MarketScenario
+from auroral.workload.events import Effect, Event, Send, Started, Write
+from auroral.workload.messages import Accept, Counter, Extend, Message, Offer, Over, Prolong, Transfer
+from auroral.workload.records import Borrowed, GaveBack, Lent, Prolonged, Record, Renewed, Returned, Settled
 
 
 class MarketTrace:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from auroral.load.distributions import Pareto
 from auroral.sim.experiments.values import Experiment, Statement
 from auroral.sim.market.study.grid import CONTRACTS, NODES, TOPOLOGIES
 from auroral.sim.market.study.populations import LOADS, MOST, Variant, diameter, population, topology
+from auroral.workload.distributions import Pareto
 
 MOST_CONTRACTS = (13, 14, 15, 16, 16, 17, 18, 18, 18, 18)
 DIAMETER = (20, 11, 8, 7, 6, 5, 5, 5, 4, 4)

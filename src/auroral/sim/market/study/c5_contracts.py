@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from auroral.load.distributions import Floats, Pareto
-from auroral.load.offline import Overload, benefit, bought, overload, sold
 from auroral.sim.experiments.running import straightness
 from auroral.sim.experiments.values import Experiment, Plot, Series, Statement
+from auroral.workload.distributions import Floats, Pareto
+from auroral.workload.offline import Overload, benefit, bought, overload, sold
 
 RUNS = 500_000
 SELLERS = {"light": -0.5, "uniform": -1.0, "heavy": -2.0}

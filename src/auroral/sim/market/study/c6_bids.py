@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from auroral.load.bidding import best_of_uniform, low_is_best_below
 from auroral.sim.experiments.values import Experiment, Plot, Series, Statement
+from auroral.workload.bidding import best_of_uniform, low_is_best_below
 
 COSTS = (Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 PUBLISHED = {

@@ -8,7 +8,7 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from auroral.load.distributions import Pareto
+from auroral.workload.distributions import Pareto
 
 Ints = npt.NDArray[np.int64]
 CAPACITY = 100

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from auroral.load.bidding import above, valuation
-from auroral.load.contracts import Contract
-from auroral.load.costs import Costs, Quadratic
-from auroral.load.events import Started
-from auroral.load.records import Added, Agreed, Lent
-from auroral.load.settings import Settings
-from auroral.load.values import Load, Task
-from auroral.load.worth import Worth
 from auroral.sim.market.exchange import Exchange
 from auroral.sim.market.study.fast import Found
 from auroral.sim.market.study.populations import Population
+from auroral.workload.bidding import above, valuation
+from auroral.workload.contracts import Contract
+from auroral.workload.costs import Costs, Quadratic
+from auroral.workload.events import Started
+from auroral.workload.records import Added, Agreed, Lent
+from auroral.workload.settings import Settings
+from auroral.workload.values import Load, Task
+from auroral.workload.worth import Worth
 
 FOR_EVER = 10**9
 """Seconds."""

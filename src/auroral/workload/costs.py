@@ -14,8 +14,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Protocol
 
-from auroral.load.values import Exact, Load
 from auroral.model.errors import AuroralError
+from auroral.workload.values import Exact, Load
 
 SATURATED = Fraction(999, 1000)
 """Of a queue's capacity. From there on its cost goes on by the tangent: no cost is infinite, and whoever is saturated offers what any price

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from auroral.load.books import Books, Key, Loan
-from auroral.load.events import Effect, Send, Write
-from auroral.load.messages import Extend, Over, Prolong, Taken, Transfer
-from auroral.load.records import Borrowed, Forgotten, GaveBack, Record, Renewed
-from auroral.load.saying import Open, Saying
-from auroral.load.selling import Reservation, Selling
-from auroral.load.settings import Settings
-from auroral.load.values import Task, total
+from auroral.workload.books import Books, Key, Loan
+from auroral.workload.events import Effect, Send, Write
+from auroral.workload.messages import Extend, Over, Prolong, Taken, Transfer
+from auroral.workload.records import Borrowed, Forgotten, GaveBack, Record, Renewed
+from auroral.workload.saying import Open, Saying
+from auroral.workload.selling import Reservation, Selling
+from auroral.workload.settings import Settings
+from auroral.workload.values import Task, total
 
 EARLIER = 4
 """A seller asks for one more term when the last quarter of this one begins."""

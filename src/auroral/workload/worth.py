@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from auroral.load.contracts import Contract
-from auroral.load.costs import Costs
-from auroral.load.values import NOTHING, Exact, Load, Task
+from auroral.workload.contracts import Contract
+from auroral.workload.costs import Costs
+from auroral.workload.values import NOTHING, Exact, Load, Task
 
 Forecast = Callable[[float, Exact], tuple[tuple[Fraction, Fraction], ...]]
 """For a time and so many seconds from it: parts of these, which add up to 1, and what all loads are then, as multiples of now."""

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from auroral.load.books import Books
-from auroral.load.buying import transfer
-from auroral.load.events import Effect, Send, Write
-from auroral.load.messages import Closed, Extend, Prolong, Settle
-from auroral.load.records import Prolonged, Record, Returned, Settled
-from auroral.load.saying import Open, Saying
-from auroral.load.settings import Settings
-from auroral.load.values import Exact, total
+from auroral.workload.books import Books
+from auroral.workload.buying import transfer
+from auroral.workload.events import Effect, Send, Write
+from auroral.workload.messages import Closed, Extend, Prolong, Settle
+from auroral.workload.records import Prolonged, Record, Returned, Settled
+from auroral.workload.saying import Open, Saying
+from auroral.workload.settings import Settings
+from auroral.workload.values import Exact, total
 
 
 @dataclass(slots=True)

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from auroral.load.contracts import Contract
-from auroral.load.costs import Costs, Quadratic
-from auroral.load.events import Started
-from auroral.load.records import Added, Agreed
-from auroral.load.settings import Settings
-from auroral.load.values import Exact, Load, Task
-from auroral.load.worth import Worth
 from auroral.sim.market.exchange import Exchange
+from auroral.workload.contracts import Contract
+from auroral.workload.costs import Costs, Quadratic
+from auroral.workload.events import Started
+from auroral.workload.records import Added, Agreed
+from auroral.workload.settings import Settings
+from auroral.workload.values import Exact, Load, Task
+from auroral.workload.worth import Worth
 
 LEVELS = Costs({"cpu": Quadratic()})
 LONG = 10**6

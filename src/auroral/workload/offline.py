@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from auroral.load.distributions import Floats
+from auroral.workload.distributions import Floats
 
 
 @dataclass(frozen=True, slots=True)

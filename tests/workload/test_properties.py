@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auroral.load.acceptable import acceptable, least_range, most_at, nearly_acceptable, overloaded, price_fall
-from auroral.load.costs import Costs, Points, Quadratic, Queue
-from auroral.load.records import Lent
-from auroral.load.settings import Settings
-from auroral.load.values import Load, Task
-from auroral.load.worth import Worth
-from load.markets import LEVELS, LONG, contract, cost, held, market, unit
+from auroral.workload.acceptable import acceptable, least_range, most_at, nearly_acceptable, overloaded, price_fall
+from auroral.workload.costs import Costs, Points, Quadratic, Queue
+from auroral.workload.records import Lent
+from auroral.workload.settings import Settings
+from auroral.workload.values import Load, Task
+from auroral.workload.worth import Worth
+from workload.markets import LEVELS, LONG, contract, cost, held, market, unit
 
 
 def convex(draw: random.Random) -> Costs:

@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from fractions import Fraction
 from typing import Any
 
-from auroral.load.values import Exact, Load, Task
 from auroral.model.errors import AuroralError
+from auroral.workload.values import Exact, Load, Task
 
 
 class WrongContract(AuroralError):

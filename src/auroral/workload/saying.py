@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from auroral.load.books import Key
-from auroral.load.events import Send
-from auroral.load.messages import Message
+from auroral.workload.books import Key
+from auroral.workload.events import Send
+from auroral.workload.messages import Message
 
 Open = tuple[str, Key, Message]
 """What it is about, whom it is said to with which number, and the words."""

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from auroral.load.books import Books
-from auroral.load.borrowing import Borrowing
-from auroral.load.buying import Buying
-from auroral.load.events import (
+from auroral.workload.books import Books
+from auroral.workload.borrowing import Borrowing
+from auroral.workload.buying import Buying
+from auroral.workload.events import (
     Cancelled,
     Effect,
     Event,
@@ -29,8 +29,8 @@ from auroral.load.events import (
     Woken,
     Write,
 )
-from auroral.load.lending import Lending
-from auroral.load.messages import (
+from auroral.workload.lending import Lending
+from auroral.workload.messages import (
     Accept,
     Closed,
     Counter,
@@ -45,11 +45,11 @@ from auroral.load.messages import (
     Taken,
     Transfer,
 )
-from auroral.load.records import Added, Agreed, Ended, Record, Removed
-from auroral.load.saying import Saying
-from auroral.load.selling import Selling
-from auroral.load.settings import Settings
-from auroral.load.values import Exact
+from auroral.workload.records import Added, Agreed, Ended, Record, Removed
+from auroral.workload.saying import Saying
+from auroral.workload.selling import Selling
+from auroral.workload.settings import Settings
+from auroral.workload.values import Exact
 
 
 @dataclass(slots=True)

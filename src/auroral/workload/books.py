@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from auroral.load.contracts import Contract
-from auroral.load.records import (
+from auroral.workload.contracts import Contract
+from auroral.workload.records import (
     Added,
     Agreed,
     Borrowed,
@@ -26,7 +26,7 @@ from auroral.load.records import (
     Returned,
     Settled,
 )
-from auroral.load.values import NOTHING, Exact, Load, Task
+from auroral.workload.values import NOTHING, Exact, Load, Task
 
 Key = tuple[str, int]
 """A partner, and the number of the buyer's offer."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from auroral.load.advising import advise
-from auroral.load.contracts import Contract
-from auroral.load.costs import Queue
-from auroral.load.distributions import Pareto
-from auroral.load.offline import bought
+from auroral.workload.advising import advise
+from auroral.workload.contracts import Contract
+from auroral.workload.costs import Queue
+from auroral.workload.distributions import Pareto
+from auroral.workload.offline import bought
 
 
 def uniform(shape, seed):

@@ -7,17 +7,17 @@ from itertools import pairwise
 
 import pytest
 
-from auroral.load.bidding import above
-from auroral.load.contracts import Clauses
-from auroral.load.costs import Costs, Queue, Step
-from auroral.load.events import Cancelled, Measured, Received, Signed, Submitted, Withdrawn, Woken
-from auroral.load.messages import Accept, Counter, Item, Offer, Reject, Release, Transfer
-from auroral.load.participant import Participant
-from auroral.load.records import Lent
-from auroral.load.settings import Settings
-from auroral.load.values import Load, Task
-from auroral.load.worth import Worth
-from load.markets import contract, cost, held, market, settings, tasks, unit
+from auroral.workload.bidding import above
+from auroral.workload.contracts import Clauses
+from auroral.workload.costs import Costs, Queue, Step
+from auroral.workload.events import Cancelled, Measured, Received, Signed, Submitted, Withdrawn, Woken
+from auroral.workload.messages import Accept, Counter, Item, Offer, Reject, Release, Transfer
+from auroral.workload.participant import Participant
+from auroral.workload.records import Lent
+from auroral.workload.settings import Settings
+from auroral.workload.values import Load, Task
+from auroral.workload.worth import Worth
+from workload.markets import contract, cost, held, market, settings, tasks, unit
 
 
 def offers(found):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from auroral.load.costs import Costs
-from auroral.load.values import Load
+from auroral.workload.costs import Costs
+from auroral.workload.values import Load
 
 Holding = tuple[Costs, Load, Load]
 """Of a participant: its costs, its load, and the load above which it calls itself overloaded."""

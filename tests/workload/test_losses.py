@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from auroral.load.contracts import Clauses
-from auroral.load.events import Received, Send, Started, Woken, Write
-from auroral.load.messages import Accept, Closed, Extend, Item, Offer, Over, Prolong, Release, Settle, Taken, Transfer
-from auroral.load.participant import Participant
-from auroral.load.records import Added, Agreed, Borrowed, GaveBack, Lent
-from load.markets import contract, settings, tasks, unit
+from auroral.workload.contracts import Clauses
+from auroral.workload.events import Received, Send, Started, Woken, Write
+from auroral.workload.messages import (
+    Accept,
+    Closed,
+    Extend,
+    Item,
+    Offer,
+    Over,
+    Prolong,
+    Release,
+    Settle,
+    Taken,
+    Transfer,
+)
+from auroral.workload.participant import Participant
+from auroral.workload.records import Added, Agreed, Borrowed, GaveBack, Lent
+from workload.markets import contract, settings, tasks, unit
 
 TERMS = contract("a", "b", 100, duration=20)
 

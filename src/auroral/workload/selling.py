@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from auroral.load.books import Books
-from auroral.load.contracts import Contract
-from auroral.load.events import Effect, Send
-from auroral.load.messages import Accept, Counter, Item, Offer, Reject
-from auroral.load.settings import Settings
-from auroral.load.values import Exact, Load, Task
+from auroral.workload.books import Books
+from auroral.workload.contracts import Contract
+from auroral.workload.events import Effect, Send
+from auroral.workload.messages import Accept, Counter, Item, Offer, Reject
+from auroral.workload.settings import Settings
+from auroral.workload.values import Exact, Load, Task
 
 NEVER = float("inf")
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auroral.load.statistics import Average, NoStatistics, Series, Statistics, deviation, mean
+from auroral.workload.statistics import Average, NoStatistics, Series, Statistics, deviation, mean
 
 
 def filled(values=(5.0, 4.0, 3.0, 2.0, 1.0), begin=10.0, precision=2.0):

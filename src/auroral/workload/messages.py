@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from auroral.load.values import Exact, Load, Task
+from auroral.workload.values import Exact, Load, Task
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auroral.load.contracts import Contract
-from auroral.load.costs import SATURATED, Costs, Points, Quadratic, Queue, Step, WrongCost, level_at, sampled
-from auroral.load.values import Load, Task
-from auroral.load.worth import Worth
+from auroral.workload.contracts import Contract
+from auroral.workload.costs import SATURATED, Costs, Points, Quadratic, Queue, Step, WrongCost, level_at, sampled
+from auroral.workload.values import Load, Task
+from auroral.workload.worth import Worth
 
 BOTH = Costs({"cpu": Queue(), "bandwidth": Queue()})
 TENTH = Fraction(1, 10)

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from auroral.load.bidding import above, best_of_uniform, equilibrium, low_is_best_below, nash, valuation
-from auroral.load.contracts import Clauses, Contract, WrongContract, agreed, contract
-from auroral.load.values import Load, Task
+from auroral.workload.bidding import above, best_of_uniform, equilibrium, low_is_best_below, nash, valuation
+from auroral.workload.contracts import Clauses, Contract, WrongContract, agreed, contract
+from auroral.workload.values import Load, Task
 
 FULL = Contract(
     "a",

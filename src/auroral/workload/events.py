@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from auroral.load.contracts import Contract
-from auroral.load.messages import Message
-from auroral.load.records import Record
-from auroral.load.values import Load, Task
+from auroral.workload.contracts import Contract
+from auroral.workload.messages import Message
+from auroral.workload.records import Record
+from auroral.workload.values import Load, Task
 
 
 @dataclass(frozen=True, slots=True)

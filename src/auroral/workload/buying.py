@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from auroral.load.books import Books
-from auroral.load.contracts import Contract
-from auroral.load.events import Effect, Send, Write
-from auroral.load.messages import Accept, Counter, Offer, Reject, Release, Transfer, items
-from auroral.load.records import Lent, Numbered
-from auroral.load.saying import Saying
-from auroral.load.settings import Settings
-from auroral.load.values import Exact, Task
+from auroral.workload.books import Books
+from auroral.workload.contracts import Contract
+from auroral.workload.events import Effect, Send, Write
+from auroral.workload.messages import Accept, Counter, Offer, Reject, Release, Transfer, items
+from auroral.workload.records import Lent, Numbered
+from auroral.workload.saying import Saying
+from auroral.workload.settings import Settings
+from auroral.workload.values import Exact, Task
 
 NEVER = float("inf")
 

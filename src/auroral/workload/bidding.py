@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from auroral.load.contracts import Contract
-from auroral.load.values import Exact
+from auroral.workload.contracts import Contract
+from auroral.workload.values import Exact
 
 Bid = Callable[[Fraction, Contract, bool], Exact]
 """For the own cost of a unit, under these terms; whether an offer of this buyer came to nothing before, so that a lower price may win it."""

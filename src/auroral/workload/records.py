@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from auroral.load.contracts import Contract
-from auroral.load.values import Exact, Task
+from auroral.workload.contracts import Contract
+from auroral.workload.values import Exact, Task
 
 
 @dataclass(frozen=True, slots=True)

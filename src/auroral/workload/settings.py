@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from auroral.load.bidding import Bid, valuation
-from auroral.load.contracts import WrongContract
-from auroral.load.worth import Worth
+from auroral.workload.bidding import Bid, valuation
+from auroral.workload.contracts import WrongContract
+from auroral.workload.worth import Worth
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from auroral.load.contracts import Contract
-from auroral.load.costs import Curve, level_at
-from auroral.load.distributions import Floats
-from auroral.load.offline import Overload, bought, overload, sold
+from auroral.workload.contracts import Contract
+from auroral.workload.costs import Curve, level_at
+from auroral.workload.distributions import Floats
+from auroral.workload.offline import Overload, bought, overload, sold
 
 ENOUGH = 0.95
 """Of what as many contracts as one likes would bring, where they cost nothing."""
