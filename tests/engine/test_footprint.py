@@ -34,7 +34,7 @@ def test_driver_and_jvm(spark: SparkSession) -> None:
 @pytest.mark.spark
 def test_sorts_and_hash_tables_of_few_rows_take_little(spark: SparkSession) -> None:
     """A page each, until their task ends: with those that Spark takes by itself, a task of some dozen would fill the heap."""
-    assert spark.sparkContext._jvm.org.apache.spark.SparkEnv.get().memoryManager().pageSizeBytes() == 4 * MB
+    assert spark.sparkContext.getConf().get("spark.buffer.pageSize") == "4m"
 
 
 def test_a_process_that_is_not_there() -> None:
