@@ -23,9 +23,9 @@ with shop.query("leaving"):
     # A tag at the door is read many times a second: once is enough. Weak signals are of things that only pass by.
     near = door.filter("near", "rssi > -60")
     once = near.aggregate("at the door", {"reads": "count()"}, window="2s", by=["tag"])
-    # A payment counts for two minutes, and also if the till is a second behind the door.
+    # A payment counts for half a minute, and also if the till is a second behind the door.
     columns = {"tag": "left.tag", "reads": "left.reads", "paid": "right.tag"}
-    left = once.join("left", till, on="left.tag = right.tag", within=("1s", "2min"), columns=columns, how="left")
+    left = once.join("left", till, on="left.tag = right.tag", within=("1s", "30s"), columns=columns, how="left")
     left.filter("unpaid", "nothing(paid)").map("alarms", {"tag": "tag", "reads": "reads"}).output(availability="4s")
 
 with shop.query("stock"):
