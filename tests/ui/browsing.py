@@ -47,8 +47,8 @@ def browsing() -> Iterator[Browser]:
 
 
 @contextmanager
-def opened(browser: Browser, address: str, **how: Any) -> Iterator[Page]:
-    """The page; nothing may go wrong in it, nor be asked for elsewhere."""
+def opened(browser: Browser, address: str, refused: bool = False, **how: Any) -> Iterator[Page]:
+    """The page; nothing may go wrong in it, nor be asked for elsewhere. With `refused`, the browser must say that a request of its was."""
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, "locale": "en-GB", **how})
     page, wrong = context.new_page(), list[str]()
     page.on("console", lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None)
@@ -62,7 +62,9 @@ def opened(browser: Browser, address: str, **how: Any) -> Iterator[Page]:
         yield page
     finally:
         context.close()
-    assert wrong == []
+    said = [text for text in wrong if "403 (Forbidden)" in text]
+    assert bool(said) == refused
+    assert [text for text in wrong if text not in said] == []
 
 
 def picture(page: Page, name: str, **how: Any) -> None:

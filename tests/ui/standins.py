@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -38,6 +40,9 @@ class StandIns:
         self.rates: dict[str, float] = {}
         """Rows a second, by stream."""
         self.asked: list[str] = []
+        self.done: list[tuple[str, Mapping[str, Any]]] = []
+        """What was asked for that changes something, and of whom."""
+        self._processes: list[subprocess.Popen[bytes]] = []
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._controls: dict[str, Control] = {}
@@ -49,6 +54,9 @@ class StandIns:
 
     def stop(self) -> None:
         self.down(*self._controls)
+        for process in self._processes:
+            process.kill()
+            process.wait()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -66,10 +74,37 @@ class StandIns:
                     return None
                 case "why":
                     return self.stories.get((name, asked["stream"]))
+                case "cut" | "heal" | "pause" | "resume" | "move" | "change" | "learn" | "give up":
+                    return self._do(name, asked)
             raise AssertionError(asked)
 
         control = self._controls[name] = Control(self.deployed.folder / "processes" / f"{name}.json", answer)
         asyncio.run_coroutine_threadsafe(control.start(), self._loop).result(10)
+
+    def _do(self, name: str, asked: Mapping[str, Any]) -> None:
+        self.done.append((name, {key: value for key, value in asked.items() if key != "secret"}))
+        said = self.says[name] = dict(self.says[name] or {})
+        away = {*said.get("cut_off", ())}
+        match asked["do"]:
+            case "cut":
+                said["cut_off"] = sorted(away | {asked["peer"]})
+            case "heal":
+                said["cut_off"] = sorted(away - {asked["peer"]})
+            case "pause" | "resume" as do:
+                said["silent"] = do == "pause"
+            case "change":
+                said["changing"] = asked["query"]
+            case "give up":
+                said["changing"] = None
+
+    def alone(self, name: str) -> subprocess.Popen[bytes]:
+        """From here on the stand-in is a process of its own to who looks at it: one that can be killed."""
+        process = subprocess.Popen(["sleep", "600"])
+        self._processes.append(process)
+        file = self.deployed.folder / "processes" / f"{name}.json"
+        born = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[19]
+        file.write_text(json.dumps({**json.loads(file.read_text()), "pid": process.pid, "born": born}))
+        return process
 
     def _counting(self, name: str) -> dict[str, Any]:
         found = dict(self.says[name] or {})
@@ -168,7 +203,10 @@ def all_is_well(found: StandIns, frontier: int = 58) -> None:
     client |= {"frontier": frontier, "reads": {"alerts": {"watch@watcha": "both"}}}
     counts = {"stable": frontier, "tentative": 0, "corrected": 0, "confirmed": 0}
     found.says[CLIENT] = {"kind": "client", "counts": counts, "streams": {"alerts": client}, "sinks": [], "readers": []}
-    found.says[CATALOG], found.says[SPARK] = {"kind": "catalog"}, {}
+    members = {name: [f"{name}@{name}{letter}" for letter in "ab"] for name in ("merge", "watch")}
+    arranged = {"members": members, "moving": None, "phase": None, "changing": None, "starts": {}, "waits_for": []}
+    found.says[CATALOG] = {"kind": "catalog", **arranged, "added": {}, "wanted": []}
+    found.says[SPARK] = {}
     began = time.time() - 60
     for name in found.says:
         found.note(name, "started", began - 3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import shutil
 import socket
@@ -10,10 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -29,6 +25,7 @@ from auroral.ui.guarding import Guard, key_of
 from auroral.ui.serving import CannotServe, served
 from auroral.ui.watching import Watched
 from ui.standins import StandIns, all_is_well, lima_is_lost, source, standing_in
+from ui.visiting import Visitor
 
 
 @pytest.fixture(scope="module")
@@ -36,41 +33,6 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandIns]:
     with standing_in(tmp_path_factory.mktemp("ui") / "live") as stand_ins:
         all_is_well(stand_ins)
         yield stand_ins
-
-
-@dataclass(frozen=True)
-class Answer:
-    status: int
-    headers: dict[str, str]
-    text: str
-
-
-class Visitor:
-    """A browser that has opened the address, or somebody who has not."""
-
-    def __init__(self, address: str, key: bool = True):
-        parts = urlsplit(address)
-        self.host, self.port, self.key = str(parts.hostname), parts.port or 0, parts.query.removeprefix("key=")
-        self.cookie = f"auroral-ui-{self.port}={self.key}" if key else ""
-
-    def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
-        with closing(http.client.HTTPConnection(self.host, self.port, timeout=10)) as connection:
-            connection.request(method, path, headers={"Cookie": self.cookie, **headers})
-            answer = connection.getresponse()
-            said = {name.lower(): value for name, value in answer.getheaders()}
-            return Answer(answer.status, said, answer.read().decode())
-
-    def json(self, path: str) -> Any:
-        return json.loads(self.get(path).text)
-
-    def live(self) -> Iterator[dict[str, Any]]:
-        with closing(http.client.HTTPConnection(self.host, self.port, timeout=10)) as connection:
-            connection.request("GET", "/api/live", headers={"Cookie": self.cookie})
-            with closing(connection.getresponse()) as answer:
-                assert answer.getheader("content-type", "").startswith("text/event-stream")
-                for line in answer:
-                    if line.startswith(b"data: "):
-                        yield json.loads(line.removeprefix(b"data: "))
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from auroral.ui.controls import operator
+
 KEY = "key"
 _LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _HEADERS = {
@@ -40,8 +42,11 @@ class Guard:
     """Before everything else that is served. `hosts`: names under which it may be called besides those of this machine; with `anywhere`, also
     under any address, but not under names that somebody else may have made up for it (DNS rebinding)."""
 
-    def __init__(self, app: ASGIApp, key: str, hosts: Collection[str], anywhere: bool, port: int):
-        self.app, self.key, self.anywhere = app, key, anywhere
+    def __init__(
+        self, app: ASGIApp, key: str, hosts: Collection[str], anywhere: bool, port: int, operator: str | None = None
+    ):
+        """`operator` is the token of who may change something; without, nobody may."""
+        self.app, self.key, self.anywhere, self.operator = app, key, anywhere, operator
         self.hosts = _LOCAL | {host.lower() for host in hosts}
         # A browser gives cookies of one port to all others of that machine.
         self.cookie = f"auroral-ui-{port}"
@@ -68,7 +73,8 @@ class Guard:
                 f"{headers.get('host', 'nobody')!r} is not how this page is called\nnext: open the address that auroral ui printed\n",
                 421,
             )
-        if scope["method"] not in ("GET", "HEAD"):
+        changes = scope["method"] == "POST" and scope["path"].startswith(operator.PATH) and self.operator is not None
+        if not changes and scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("nothing can be changed here\n", 405, {"Allow": "GET, HEAD"})
         asked = parse_qs(scope["query_string"].decode("latin-1"))
         given = asked.pop(KEY, [""])[0]
@@ -83,7 +89,7 @@ class Guard:
                 "this page is for those who know its key\nnext: open the whole address that auroral ui printed, with ?key=...\n",
                 403,
             )
-        return None
+        return operator.refused(headers, str(self.operator)) if changes else None
 
     def _is_ours(self, host: str) -> bool:
         name = host.lower()

@@ -19,6 +19,9 @@ from starlette.staticfiles import StaticFiles
 
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.processes import Fleet
+from auroral.ui.controls.acting import Operator
+from auroral.ui.controls.editing import arrows, box_edits
+from auroral.ui.controls.operator import PATH as CONTROL
 from auroral.ui.details import box_details, stream_details
 from auroral.ui.guarding import Guard
 from auroral.ui.watching import Watched
@@ -26,7 +29,8 @@ from auroral.ui.watching import Watched
 STATIC = Path(__file__).parent / "static"
 LOOK_EVERY = 0.5
 _MOST_WHOLE = 2**53 - 1
-_SENT_WHOLE = ("streams", "groups", "outputs", "timeline", "ledger")
+_MOST_ASKED = 1 << 18
+_SENT_WHOLE = ("streams", "groups", "outputs", "timeline", "ledger", "controls")
 """Parts that are sent again only when they changed."""
 
 
@@ -109,7 +113,10 @@ def _plain(value: Any) -> Any:
             return value
 
 
-def make_app(watched: Watched, key: str, *, host: str, port: int, anywhere: bool = False) -> Starlette:
+def make_app(
+    watched: Watched, key: str, *, host: str, port: int, anywhere: bool = False, operator: str | None = None
+) -> Starlette:
+    """With the token of an `operator`, things can be done to the deployment too."""
     looking = Looking(watched)
 
     @contextlib.asynccontextmanager
@@ -142,8 +149,15 @@ def make_app(watched: Watched, key: str, *, host: str, port: int, anywhere: bool
     async def stream(request: Request) -> Response:
         return await asyncio.to_thread(_answer, lambda: _stream(watched, request.query_params.get("name", "")))
 
+    async def control(request: Request) -> Response:
+        asked = await _asked(request)
+        if isinstance(asked, Response):
+            return asked
+        return await asyncio.to_thread(_answer, lambda: _control(watched, request.path_params["step"], asked), 200)
+
     routes = [
         Route("/", page),
+        Route(CONTROL + "{step:str}", control, methods=["POST"]),
         Route("/favicon.ico", icon),
         Route("/api/live", live),
         Route("/api/picture", drawn),
@@ -151,25 +165,54 @@ def make_app(watched: Watched, key: str, *, host: str, port: int, anywhere: bool
         Route("/api/stream", stream),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
-    guard = Middleware(Guard, key=key, hosts=(host,), anywhere=anywhere, port=port)
+    guard = Middleware(Guard, key=key, hosts=(host,), anywhere=anywhere, port=port, operator=operator)
     return Starlette(routes=routes, middleware=[guard], lifespan=life)
 
 
-def _answer(find: Callable[[], dict[str, Any]]) -> Response:
+def _answer(find: Callable[[], dict[str, Any]], refused: int = 404) -> Response:
+    """What a command would refuse is an answer too: `refused` is its number."""
     try:
         return Response(_json(find()), media_type="application/json")
-    except AuroralError as error:
-        return JSONResponse({"error": str(error)}, 404)
+    except (AuroralError, OSError) as error:
+        return JSONResponse({"error": str(error)}, refused)
+
+
+async def _asked(request: Request) -> dict[str, Any] | Response:
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > _MOST_ASKED:
+            return JSONResponse({"error": f"that is more than {_MOST_ASKED} bytes"}, 413)
+    try:
+        asked = json.loads(bytes(body))
+    except (ValueError, RecursionError):
+        asked = None
+    return asked if isinstance(asked, dict) else JSONResponse({"error": "that is no JSON object"}, 400)
+
+
+def _control(watched: Watched, step: str, asked: dict[str, Any]) -> dict[str, Any]:
+    operator = Operator(_known(watched), watched.groups)
+    match step:
+        case "enter":
+            return {}
+        case "foretell":
+            return operator.foretell(asked)
+        case "act":
+            return {"done": operator.act(asked)}
+        case _:
+            raise AuroralError(f"{step!r} cannot be asked\n    allowed: enter, foretell, act")
 
 
 def _box(watched: Watched, name: str) -> dict[str, Any]:
     fleet = _known(watched)
-    return box_details(watched.groups, name, fleet.status())
+    found = box_details(watched.groups, name, fleet.status())
+    return found | (box_edits(watched.groups, name) if watched.controls else {})
 
 
 def _stream(watched: Watched, name: str) -> dict[str, Any]:
     fleet = _known(watched)
-    return stream_details(fleet, watched.groups, name)
+    found = stream_details(fleet, watched.groups, name)
+    return found | ({"arrows": arrows(watched.groups, name)} if watched.controls else {})
 
 
 def _known(watched: Watched) -> Fleet:

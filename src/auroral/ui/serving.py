@@ -16,6 +16,7 @@ from auroral.model.deployment import LOCAL_HOST, Endpoint
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.deployed import agreed_in
 from auroral.node.fleet.serving import token_of
+from auroral.ui.controls.operator import operator_token
 from auroral.ui.guarding import KEY, key_of
 from auroral.ui.server import make_app
 from auroral.ui.watching import Watched
@@ -36,15 +37,23 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, host: str = LOCAL_HOST, port: int | None = None) -> Iterator[Served]:
+def served(
+    folder: Path, host: str = LOCAL_HOST, port: int | None = None, *, controls: bool = False
+) -> Iterator[Served]:
     """While this is open. Without a port the usual one, or any that is free where somebody has that."""
     agreed_in(folder)
-    watched, key = Watched(folder), key_of(token_of(folder))
+    if controls and not Endpoint(_as_called(host)).loopback:
+        raise CannotServe(
+            f"--controls at {host}: the operator's token would pass where others can read it\n    allowed: this machine alone ({LOCAL_HOST})\n"
+            f"    next: leave --host out, and come through a tunnel: ssh -L {PORT}:{LOCAL_HOST}:{PORT} HOST"
+        )
+    watched, key = Watched(folder, controls), key_of(token_of(folder))
+    token = operator_token(folder) if controls else None
     with _listening(host, port) as listening:
         port = listening.getsockname()[1]
         anywhere = Endpoint(host, port).unspecified
         called = Endpoint(_as_called(socket.gethostname() if anywhere else host), port)
-        app = make_app(watched, key, host=called.host, port=port, anywhere=anywhere)
+        app = make_app(watched, key, host=called.host, port=port, anywhere=anywhere, operator=token)
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1, lifespan="on")
         server = _Server(config)
         thread = threading.Thread(target=server.run, args=([listening],), name="ui", daemon=True)

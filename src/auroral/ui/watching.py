@@ -35,6 +35,7 @@ from auroral.ui.conditions import (
     replica,
     worst,
 )
+from auroral.ui.controls.acting import offered
 from auroral.ui.ledger import ledger
 from auroral.ui.picture import Group, picture
 from auroral.ui.strips import Strips
@@ -70,6 +71,8 @@ class Watched:
     """One deployment. `live` is what the page shows, but for the squares, of which readers ask for what is new."""
 
     folder: Path
+    controls: bool = False
+    """Whether it is shown what an operator can do."""
     changing: Lock = field(default_factory=Lock)
     """Held by whoever changes what is shown, or reads it."""
     strips: Strips = field(default_factory=Strips)
@@ -225,6 +228,7 @@ class Watched:
             "outputs": outputs,
             "timeline": self._timeline.to_json(),
             "ledger": ledger(status),
+            **({"controls": offered(deployed, self.groups, status)} if self.controls else {}),
         }
 
     def _flows(self, status: Status, now: float) -> dict[str, Flow]:

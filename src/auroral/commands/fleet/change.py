@@ -6,7 +6,6 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,22 +16,21 @@ from auroral.commands.options import add_json
 from auroral.commands.terminal import FINE, WRONG_INPUT, WrongUse, say_json, say_problems
 from auroral.dpc.assembly import CATALOG
 from auroral.loading import file_bytes
-from auroral.model.checking import check
-from auroral.model.diagram import Diagram
 from auroral.model.errors import unknown_name
-from auroral.model.xml import read_diagram
 from auroral.model.xml.update import Move, is_update, read_update
-from auroral.node.fleet.changing import change, decided, under_way
+from auroral.node.fleet.changing import change, decided, plan, under_way
 from auroral.node.fleet.deployed import DeploymentError
 from auroral.node.fleet.moving import called, catalog_of
 from auroral.node.fleet.processes import Fleet
-from auroral.node.fleet.versions import Text, texts
+from auroral.node.fleet.updating import Wanted, as_running, updated
+from auroral.node.fleet.versions import Text
 
 NAME = "change"
 SUMMARY = "let the queries of a running deployment have other boxes, each from a bucket on"
 EXAMPLE = """\
   auroral change update.xml --folder runs/live
   auroral change netmon.py --folder runs/live
+  auroral change update.xml --check --folder runs/live
   auroral change --give-up count --folder runs/live"""
 _EVERY = 0.5
 
@@ -50,6 +48,9 @@ def configure(parser: ArgumentParser) -> None:
         "--give-up", metavar="QUERY", help="the change of this query that is under way is not wanted any more"
     )
     parser.add_argument("--no-wait", action="store_true", help="do not wait until it is decided from when on it holds")
+    parser.add_argument(
+        "--check", action="store_true", help="say what would be changed, or why it cannot be, and change nothing"
+    )
     add_folder(parser)
     add_json(parser)
 
@@ -68,7 +69,8 @@ def run(args: Namespace) -> int:
     if text is not None and is_update(text, args.file):
         return _all_told(_update(fleet, text, args), args)
     diagram = load_one(args.file, (), args.name, "--name {name}").diagram
-    return _all_told(_changed(fleet, diagram, None if text is None else Text(text), args.no_wait), args)
+    wanted = as_running(fleet.deployed, diagram, None if text is None else Text(text))
+    return _all_told(_changed(fleet, wanted, args), args)
 
 
 def _all_told(outcomes: Iterator[Outcome] | list[Outcome], args: Namespace) -> int:
@@ -88,7 +90,9 @@ def _update(fleet: Fleet, text: bytes, args: Namespace) -> Iterator[Outcome]:
     # Whatever of it cannot be is said before anything is changed.
     queries = [_query(fleet, one, args.file) for one in update.moves]
     if update.edits:
-        yield from _changed(fleet, _updated(fleet, text, args.file), Text(text, update=True), args.no_wait)
+        yield from _changed(fleet, updated(fleet.deployed, text, args.file), args)
+    if args.check:
+        return
     for query, one in zip(queries, update.moves, strict=True):
         yield moved(fleet, query, one.node, one.leaves, args.no_wait)
 
@@ -104,39 +108,20 @@ def _query(fleet: Fleet, one: Move, file: str) -> str:
     return having[one.box]
 
 
-def _changed(fleet: Fleet, diagram: Diagram, text: Text | None, no_wait: bool) -> Iterator[Outcome]:
-    with fleet.alone():
-        versions = change(fleet, check(_stamped(fleet, diagram)), text)
+def _changed(fleet: Fleet, wanted: Wanted, args: Namespace) -> Iterator[Outcome]:
+    if args.check:
+        versions = plan(fleet, wanted.checked).versions
+    else:
+        with fleet.alone():
+            versions = change(fleet, wanted.checked, wanted.text)
     if not versions:
         yield Outcome(FINE, "nothing differs from what runs", {"changed": False})
     for query, version in versions.items():
-        yield _told(fleet, query, version, no_wait)
-
-
-def _stamped(fleet: Fleet, diagram: Diagram) -> Diagram:
-    """What was said of stimes when it began still holds, and so do the contents that tables had."""
-    running = fleet.deployed.checked.diagram
-    said = {given.stream: given.stamp for given in running.inputs}
-    inputs = tuple(replace(given, stamp=said.get(given.stream, given.stamp)) for given in diagram.inputs)
-    contents = {table.name: table.contents for table in running.tables}
-    queries = tuple(
-        replace(query, tables=tuple(replace(t, contents=contents.get(t.name, t.contents)) for t in query.tables))
-        for query in diagram.queries
-    )
-    return replace(diagram, inputs=inputs, queries=queries, bucket=running.bucket)
-
-
-def _updated(fleet: Fleet, text: bytes, file: str) -> Diagram:
-    running = texts(fleet.deployed)
-    if running is None:
-        raise DeploymentError(
-            f"{file} changes boxes of an XML diagram, and what runs is from a Python program\n"
-            "    allowed: the whole diagram as it is to be\n    next: auroral change DIAGRAM.py"
-        )
-    whole, earlier = running
-    changes = [edit for one in (*earlier, text) for edit in read_update(one, file).edits]
-    name = fleet.deployed.checked.diagram.name
-    return read_diagram(whole, f"the diagram of {fleet.deployed.folder}", name=name, changes=changes).diagram
+        if args.check:
+            said = f"{query}: would become version {version}; nothing is changed"
+            yield Outcome(FINE, said, {"query": query, "version": version, "changed": False})
+        else:
+            yield _told(fleet, query, version, args.no_wait)
 
 
 def _told(fleet: Fleet, query: str, version: int, no_wait: bool) -> Outcome:

@@ -14,12 +14,14 @@ from auroral.commands.terminal import FINE, say, say_json
 from auroral.model.deployment import LOCAL_HOST, Endpoint
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.processes import Fleet
+from auroral.node.fleet.serving import OPERATOR_TOKEN
 
 NAME = "ui"
 SUMMARY = "serve a page that shows a deployment while it runs: diagram, outputs, timeline and ledger"
 EXAMPLE = """\
   auroral ui --folder runs/live
-  auroral ui --folder runs/live --port 9000"""
+  auroral ui --folder runs/live --port 9000
+  auroral ui --folder runs/live --controls"""
 _NAP = 0.5
 
 
@@ -33,6 +35,7 @@ def configure(parser: ArgumentParser) -> None:
         metavar="ADDRESS",
         help=f"the address it is served at ({LOCAL_HOST}: for this machine alone). What passes is not encrypted",
     )
+    add_controls(parser)
     add_folder(parser)
     add_json(parser)
 
@@ -40,13 +43,21 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     must_be_installed()
     fleet = fleet_of(args)
-    with page(fleet, args.host, args.port) as address:
+    with page(fleet, args.host, args.port, controls=args.controls) as address:
         if args.json:
             say_json({"address": address, "folder": str(fleet.deployed.folder)}, indent=None)
         else:
-            tell(fleet, address)
+            tell(fleet, address, controls=args.controls)
         wait()
     return FINE
+
+
+def add_controls(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--controls",
+        action="store_true",
+        help="the page can also cut, heal, pause, kill, move and change, for who has the operator's token (in FOLDER/operator-token)",
+    )
 
 
 def must_be_installed() -> None:
@@ -61,17 +72,19 @@ def must_be_installed() -> None:
 
 
 @contextmanager
-def page(fleet: Fleet, host: str = LOCAL_HOST, port: int | None = None) -> Iterator[str]:
+def page(fleet: Fleet, host: str = LOCAL_HOST, port: int | None = None, *, controls: bool = False) -> Iterator[str]:
     """Its address, while it is served."""
     # Here, since not everybody has what it needs.
     from auroral.ui.serving import served
 
-    with served(fleet.deployed.folder, host, port) as found:
+    with served(fleet.deployed.folder, host, port, controls=controls) as found:
         yield found.address
 
 
-def tell(fleet: Fleet, address: str) -> None:
+def tell(fleet: Fleet, address: str, *, controls: bool = False) -> None:
     say(f"the page of {fleet.deployed.folder}: {address}")
+    if controls:
+        say(f"  its controls ask for the operator's token, which is in {fleet.deployed.folder / OPERATOR_TOKEN}")
     if not any(fleet.lives(name) for name in fleet.deployed.here):
         say(f"  nothing of it runs yet: auroral up --folder {fleet.deployed.folder}", sys.stderr)
     host = address.removeprefix("http://").partition("/")[0].rpartition(":")[0]

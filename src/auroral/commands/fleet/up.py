@@ -12,7 +12,7 @@ from typing import Any
 from auroral.commands.diagrams import load_deployment, load_one
 from auroral.commands.fleet.common import add_folder, fleet_of
 from auroral.commands.fleet.standardinput import hand_on, must_be_a_pipe, reading
-from auroral.commands.fleet.ui import must_be_installed, page, tell, wait
+from auroral.commands.fleet.ui import add_controls, must_be_installed, page, tell, wait
 from auroral.commands.options import add_choices, add_json, add_master, chosen, parse_length, parse_output, parse_stime
 from auroral.commands.terminal import FINE, WrongUse, say, say_json
 from auroral.dpc.assembly import CLIENT
@@ -121,6 +121,7 @@ def configure(parser: ArgumentParser) -> None:
         action="store_true",
         help="then serve a page that shows it (see auroral ui), until Ctrl-C; the deployment goes on",
     )
+    add_controls(parser)
     parser.add_argument(
         "--metrics",
         type=_metrics,
@@ -149,6 +150,8 @@ def run(args: Namespace) -> int:
     given = [stream for stream, how in args.input if how == "-"]
     if given:
         must_be_a_pipe()
+    if args.controls and not args.ui:
+        raise WrongUse("--controls: they are on the page\n    allowed: with --ui\n    next: auroral up --ui --controls")
     if args.ui:
         must_be_installed()
     if args.traces:
@@ -175,11 +178,11 @@ def run(args: Namespace) -> int:
         found |= {"metrics": {name: f"http://{at}/metrics" for name, at in places(fleet.deployed).items()}}
     else:
         _told(fleet, args.folder, sources)
-    with page(fleet) if args.ui else nullcontext() as address:
+    with page(fleet, controls=args.controls) if args.ui else nullcontext() as address:
         if args.json:
             say_json(found | ({"page": address} if address else {}))
         elif address:
-            tell(fleet, address)
+            tell(fleet, address, controls=args.controls)
         if given:
             return hand_on(fleet, given[0])
         if address:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -24,8 +25,18 @@ from auroral.node.functionwords import function_words
 from auroral.node.storeddiagram import diagram_words
 
 
-def change(fleet: Fleet, wanted: Checked, text: Text | None) -> dict[str, int]:
-    """To this diagram. Gives, by query, the version that is under way when this returns; none where nothing differs."""
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What is to be changed to get to a diagram; nothing is yet."""
+
+    wanted: Checked
+    versions: Mapping[str, int]
+    """By query that differs from what runs, the version that it would be."""
+    changed: Mapping[str, Fragment]
+
+
+def plan(fleet: Fleet, wanted: Checked) -> Planned:
+    """DiagramError or DeploymentError with all that is against it."""
     only_here(fleet)
     deployed, found = fleet.deployed, catalog_of(fleet)
     busy = {found["changing"], *(one["query"] for one in found["wanted"] if not one["comes"])}
@@ -57,13 +68,20 @@ def change(fleet: Fleet, wanted: Checked, text: Text | None) -> dict[str, int]:
             + "\n    allowed: other expressions, parameters, windows and boxes "
             "within a query, which reads any of the streams that inputs and other queries give, and gives what it gave\n    next: mend it, or begin a new deployment with the new diagram"
         )
+    return Planned(wanted, versions, changed)
+
+
+def change(fleet: Fleet, wanted: Checked, text: Text | None) -> Mapping[str, int]:
+    """To this diagram. Gives, by query, the version that is under way when this returns; none where nothing differs."""
+    planned, deployed = plan(fleet, wanted), fleet.deployed
+    versions = planned.versions
     if versions:
         number = add_versions(deployed.folder, wanted, versions, text)
         words = "\n".join(diagram_words(wanted))
         _all_learn(fleet, versions)
         for query, version in versions.items():
             had = fragment_of(deployed.fragments, query).inputs
-            more = [stream for stream in changed[query].inputs if stream not in had]
+            more = [stream for stream in planned.changed[query].inputs if stream not in had]
             fleet.ask(CATALOG, "change", query=query, version=version, diagram=number, words=words, inputs=more)
     return versions
 

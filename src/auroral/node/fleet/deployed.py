@@ -7,6 +7,7 @@
 | `layout.json` | which node runs which query now, where something was moved or changed: a copy of what the catalog has |
 | `catalog.db` | the catalog, unless it is elsewhere |
 | `token` | what applications that read the outputs must know; for its owner alone |
+| `operator-token` | what the page asks of who wants to do something to the deployment, where it was served with controls; for its owner alone |
 | `here.json` | where nodes run on several machines: those of this folder |
 | `tls/NAME/` | with certificates: that of a process, its key, and the authority's; for its owner alone |
 | `tls-readers/server/`, `tls-readers/reader/` | likewise, of who serves the outputs, and of whoever reads them |

@@ -35,9 +35,8 @@ def _known(deployed: Deployed) -> list[str]:
     return list(found)
 
 
-def move(fleet: Fleet, query: str, comes: str, leaves: str | None, progress: Progress) -> Fleet:
-    """One replica of the query to another node, which is started where there is none of that name. Comes back when it is on its way; gives
-    all that run."""
+def may_move(fleet: Fleet, query: str, comes: str, leaves: str | None) -> str:
+    """The node that a replica of the query would leave; DeploymentError where it cannot go there."""
     only_here(fleet)
     members = catalog_of(fleet)["members"]
     here = [node_of(core) for core in members[query]]
@@ -49,6 +48,14 @@ def move(fleet: Fleet, query: str, comes: str, leaves: str | None, progress: Pro
         )
     if comes not in fleet.deployed.nodes:
         _can_be_new(fleet, comes)
+    return left
+
+
+def move(fleet: Fleet, query: str, comes: str, leaves: str | None, progress: Progress) -> Fleet:
+    """One replica of the query to another node, which is started where there is none of that name. Comes back when it is on its way; gives
+    all that run."""
+    left = may_move(fleet, query, comes, leaves)
+    if comes not in fleet.deployed.nodes:
         fleet = Fleet(fleet.deployed.add(comes, f"{LOCAL_HOST}:{free_ports(1)[0]}", left))
         write_targets(fleet.deployed)
     if not fleet.lives(comes):

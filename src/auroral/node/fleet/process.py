@@ -99,6 +99,8 @@ class Process:
         """Blocking."""
         self.counting: Counting | None = None
         """Since metrics were asked for."""
+        self.cut_off: set[str] = set()
+        """Others that it was told to let nothing pass to or from, or in one direction."""
         self.began = self.clock.now()
         self.begun, self.lives = asyncio.Event(), asyncio.Event()
         self.ended = asyncio.Event()
@@ -237,6 +239,7 @@ class Process:
             "begun": self.begun.is_set(),
             "metrics": None if (at := metrics_at(self.deployed, self.name)) is None else f"http://{at}/metrics",
             "rss": sum(map(int, filter(None, rss))),
+            "cut_off": sorted(self.cut_off),
             **self.status(),
         }
 
@@ -248,11 +251,14 @@ class Process:
     async def _cut(self, asked: Mapping[str, Any]) -> None:
         peer = str(asked["peer"])
         self.transport.refuse(peer, going=bool(asked.get("going", True)), coming=bool(asked.get("coming", True)))
+        self.cut_off.add(peer)
         self.events.note("cut off", peer=peer)
 
     async def _heal(self, asked: Mapping[str, Any]) -> None:
-        self.transport.allow(str(asked["peer"]))
-        self.events.note("healed", peer=str(asked["peer"]))
+        peer = str(asked["peer"])
+        self.transport.allow(peer)
+        self.cut_off.discard(peer)
+        self.events.note("healed", peer=peer)
 
     async def _slow(self, asked: Mapping[str, Any]) -> None:
         self.transport.slow(str(asked["peer"]), float(asked["seconds"]))

@@ -31,6 +31,8 @@ from auroral.wire.outputs import BEAT, OUTPUTS, TOKEN_HEADER, VERSION, Asked, Ki
 from auroral.wire.sockets import sever
 
 TOKEN, TOKEN_VARIABLE = "token", "AURORAL_TOKEN"
+OPERATOR_TOKEN = "operator-token"
+"""What the page asks of who wants to change something."""
 Noted: TypeAlias = Callable[[str, str], None]
 LEAST_TOKEN = 16
 MOST_READERS = 256
@@ -42,7 +44,11 @@ def token_of(folder: Path) -> str:
     """The same in every life, made where there is none."""
     if (given := os.environ.get(TOKEN_VARIABLE)) is not None:
         return _long_enough(given, TOKEN_VARIABLE)
-    file = folder / TOKEN
+    return secret_in(folder / TOKEN)
+
+
+def secret_in(file: Path) -> str:
+    """For its owner alone; the same in every life, made where there is none."""
     if not file.exists():
         temporary = file.with_suffix(".new")
         temporary.unlink(missing_ok=True)
@@ -52,7 +58,7 @@ def token_of(folder: Path) -> str:
         finally:
             os.close(fd)
         temporary.replace(file)
-        sync_folder(folder)
+        sync_folder(file.parent)
     return _long_enough(file.read_text().strip(), str(file))
 
 

@@ -52,6 +52,24 @@ def add_versions(folder: Path, checked: Checked, numbers: Mapping[str, int], tex
 
 def texts(deployed: Deployed) -> tuple[bytes, list[bytes]] | None:
     """The XML of the diagram that runs, and the updates that were made to it, the oldest first; None where it is from no XML."""
+    whole, updates = deployed.folder / _WHOLE, list[bytes]()
+    for number in _taken(deployed):
+        place = deployed.folder / "versions" / str(number)
+        if (place / _UPDATE).exists():
+            updates.append((place / _UPDATE).read_bytes())
+        else:
+            whole, updates = place / _WHOLE, []
+    return (whole.read_bytes(), updates) if whole.exists() else None
+
+
+def newest(deployed: Deployed) -> Checked:
+    """The diagram that runs."""
+    numbers = _taken(deployed)
+    return load_diagram(deployed.folder / "versions" / str(numbers[-1])) if numbers else deployed.checked
+
+
+def _taken(deployed: Deployed) -> list[int]:
+    """The diagrams that queries went over to, the oldest first."""
     starts = {query: len(decision.starts) for query, decision in deployed.layout.versions.items()}
     known = _known(deployed.folder)
     of = [(n, query, v < starts.get(query, 1)) for query, versions in known.items() for v, n in versions.items()]
@@ -62,14 +80,7 @@ def texts(deployed: Deployed) -> tuple[bytes, list[bytes]] | None:
             f"the last update was given up for {partly[0]!r}, and took place for others\n    allowed: the whole diagram as it is to be\n"
             "    next: auroral change DIAGRAM"
         )
-    whole, updates = deployed.folder / _WHOLE, list[bytes]()
-    for number in sorted(numbers):
-        place = deployed.folder / "versions" / str(number)
-        if (place / _UPDATE).exists():
-            updates.append((place / _UPDATE).read_bytes())
-        else:
-            whole, updates = place / _WHOLE, []
-    return (whole.read_bytes(), updates) if whole.exists() else None
+    return sorted(numbers)
 
 
 def keep_text(folder: Path, content: bytes) -> None:

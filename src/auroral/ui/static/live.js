@@ -37,11 +37,19 @@ export function follow(told, linked) {
   open();
 }
 
-export async function ask(path, parameters = {}) {
-  const query = new URLSearchParams(parameters);
+export function ask(path, parameters = {}) {
+  return answered(fetch(`${path}?${new URLSearchParams(parameters)}`));
+}
+
+// What changes something needs the token each time: nothing that the browser sends by itself is enough.
+export function command(step, asked, token) {
+  return answered(fetch(`/api/control/${step}`, { method: "POST", headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` }, body: JSON.stringify(asked) }));
+}
+
+async function answered(asking) {
   let answer;
   try {
-    answer = await fetch(`${path}?${query}`);
+    answer = await asking;
   } catch {
     throw new Error("the server of this page does not answer; it is asked again when it is back");
   }
@@ -52,6 +60,6 @@ export async function ask(path, parameters = {}) {
   } catch {
     throw new Error(text.trim() || `the server answered ${answer.status}`);
   }
-  if (!answer.ok) throw new Error(found.error ?? `the server answered ${answer.status}`);
+  if (!answer.ok || found.error) throw new Error(found.error ?? `the server answered ${answer.status}`);
   return found;
 }

@@ -1,5 +1,6 @@
 // Puts the parts of the page together.
 
+import { Controls } from "./controls.js";
 import { byId, html, say } from "./dom.js";
 import { Diagram } from "./diagram.js";
 import { ask, follow } from "./live.js";
@@ -12,7 +13,8 @@ const live = { bucket: 1, first: null };
 let drawn = null;
 let drawing = false;
 
-const panel = new Panel((element) => diagram.mark(element));
+const controls = new Controls();
+const panel = new Panel((element) => diagram.mark(element), controls);
 const diagram = new Diagram((what, name, element) => panel.open(what, name, element));
 const strips = new Strips();
 const timeline = new Timeline();
@@ -39,6 +41,7 @@ function show() {
   diagram.update(live);
   strips.update(live);
   timeline.update(live);
+  controls.update(live.controls);
   ledger(live.ledger ?? []);
   banner();
   summary();

@@ -1,21 +1,24 @@
 // Details of a box or a stream, asked for when it is opened, and again while it stays open.
 
 import { byId, clock, html, rate } from "./dom.js";
+import { boxEdits, streamEdits } from "./editing.js";
 import { ask } from "./live.js";
 import { sign } from "./signs.js";
 
 const AGAIN = 2000;
 
 export class Panel {
-  constructor(marked) {
+  constructor(marked, controls) {
     this.marked = marked;
+    this.controls = controls;
     this.frame = byId("panel");
     this.title = byId("panel-title");
     this.body = byId("panel-body");
     this.turn = 0;
     byId("close").addEventListener("click", () => this.close());
     document.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && !this.frame.hidden) this.close();
+      // A dialog in front of it is closed first.
+      if (event.key === "Escape" && !this.frame.hidden && !document.querySelector("dialog[open]")) this.close();
     });
   }
 
@@ -58,7 +61,7 @@ export class Panel {
     let parts;
     try {
       const found = await ask(`/api/${this.what}`, { name: this.name });
-      parts = this.what === "box" ? boxParts(found) : this.streamParts(found);
+      parts = this.what === "box" ? [...boxParts(found), ...boxEdits(found, this.controls)] : this.streamParts(found);
     } catch (error) {
       parts = [html("pre", { class: "story" }, error.message)];
     }
@@ -91,6 +94,7 @@ export class Panel {
     else if (!found.output) parts.push(html("p", { class: "note" }, "only outputs are given to the client, which tells of their rows"));
     else if (!found.rows.length) parts.push(html("p", { class: "note" }, "none among the last buckets"));
     else parts.push(rowsTable(found.rows));
+    parts.push(...streamEdits(found, this.controls));
     return parts;
   }
 }
