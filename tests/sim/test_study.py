@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from auroral.sim.market.study import c6_bids
+from auroral.sim.market.study import c2_allocation, c3_convergence, c6_bids
 from auroral.sim.market.study.c5_contracts import overloads, purchases
 from auroral.sim.market.study.c7_ranges import chain
 from auroral.sim.market.study.fast import settle
@@ -112,3 +112,14 @@ def test_overload_given_a_spike():
 def test_counter_offers_are_the_published_ones():
     """L39."""
     assert all(statement.holds for statement in c6_bids.experiment().statements)
+
+
+@pytest.mark.slow
+def test_studies_of_the_grid_say_all_that_was_published():
+    """L51, L52: on small populations, for which not all of it need hold."""
+    small = grid([0], nodes=20)
+    dearer = {2: grid([0], nodes=20, variants=[Variant.UNIFORM_RANGE], over_pricing=2)}
+    allocation, convergence = c2_allocation.experiment(small), c3_convergence.experiment(small, dearer)
+    assert len(allocation.statements) == 18 and len(convergence.statements) == 6
+    assert len(allocation.rows) == len(convergence.rows) == 16 and allocation.plots and convergence.plots
+    assert all(statement.measured for one in (allocation, convergence) for statement in one.statements)

@@ -59,23 +59,42 @@ def run_seeds(seeds: Iterable[int], processes: int, make: Make = random_scenario
 
 
 @dataclass(slots=True)
-class Summary:
+class Tally:
+    """What is counted of any protocol."""
+
     seeds: int = 0
     events: int = 0
     faults: int = 0
     violations: int = 0
     failing: list[int] = field(default_factory=list)
+
+    def count(self, seed: int, events: int, faults: int, violations: int) -> None:
+        self.seeds += 1
+        self.events += events
+        self.faults += faults
+        self.violations += violations
+        self.failing += [seed] if violations else []
+
+    def counted(self) -> dict[str, Any]:
+        return {
+            "seeds": self.seeds,
+            "events": self.events,
+            "faults": self.faults,
+            "violations": self.violations,
+            "failing_seeds": sorted(self.failing),
+        }
+
+
+@dataclass(slots=True)
+class Summary(Tally):
     worst_delay: float = 0.0
     tentative: int = 0
     tentative_rows: int = 0
     reconciliations: list[float] = field(default_factory=list)
 
     def add(self, outcome: Outcome) -> None:
-        self.seeds += 1
-        self.events += outcome.events
-        self.faults += sum(not fault.ends for fault in outcome.scenario.faults)
-        self.violations += len(outcome.violations)
-        self.failing += [outcome.scenario.seed] if outcome.violations else []
+        faults = sum(not fault.ends for fault in outcome.scenario.faults)
+        self.count(outcome.scenario.seed, outcome.events, faults, len(outcome.violations))
         if promised(outcome.scenario.settings):
             self.worst_delay = max(self.worst_delay, outcome.worst_delay)
         self.tentative += outcome.tentative
@@ -85,11 +104,7 @@ class Summary:
     def to_json(self) -> dict[str, Any]:
         times = self.reconciliations
         return {
-            "seeds": self.seeds,
-            "events": self.events,
-            "faults": self.faults,
-            "violations": self.violations,
-            "failing_seeds": sorted(self.failing),
+            **self.counted(),
             "worst_delay_ratio": round(self.worst_delay, 3),
             "tentative_buckets": self.tentative,
             "tentative_rows": self.tentative_rows,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from auroral.sim.campaign import Tally
 from auroral.sim.faults import shortened, text
 from auroral.sim.market.invariants import INVARIANTS
 from auroral.sim.market.randomly import random_market
@@ -83,31 +84,14 @@ def _names(outcome: Outcome) -> set[str]:
 
 
 @dataclass(slots=True)
-class MarketSummary:
-    seeds: int = 0
-    events: int = 0
-    faults: int = 0
-    violations: int = 0
-    failing: list[int] = field(default_factory=list)
+class MarketSummary(Tally):
     movements: int = 0
     tasks_moved: int = 0
 
     def add(self, outcome: Outcome) -> None:
-        self.seeds += 1
-        self.events += outcome.events
-        self.faults += outcome.fault_count
-        self.violations += len(outcome.violations)
-        self.failing += [outcome.seed] if outcome.violations else []
+        self.count(outcome.seed, outcome.events, outcome.fault_count, len(outcome.violations))
         self.movements += outcome.movements
         self.tasks_moved += outcome.tasks
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "seeds": self.seeds,
-            "events": self.events,
-            "faults": self.faults,
-            "violations": self.violations,
-            "failing_seeds": sorted(self.failing),
-            "movements": self.movements,
-            "tasks_moved": self.tasks_moved,
-        }
+        return {**self.counted(), "movements": self.movements, "tasks_moved": self.tasks_moved}

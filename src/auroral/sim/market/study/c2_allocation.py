@@ -49,7 +49,7 @@ def _statements(grid: Grid) -> Iterator[Statement]:
         published: str, variant: Variant, percents: tuple[int, ...], contracts: range, limit: float, why: str = ""
     ) -> Statement:
         worst = max(grid.worst(variant, p, least) for p in percents for least in contracts)
-        return Statement(published, f"at most {worst:.2f} % are left", worst <= limit, why)
+        return Statement(published, f"at most {worst:.3f} % are left", worst <= limit, why)
 
     from_2, whole = range(2, 11), "in all topologies"
     yield most(f"uniform range: acceptable {whole} with 2 contracts or more, at 50 and 75 %", UR, UNDER, from_2, 0.0)
