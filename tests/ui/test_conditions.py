@@ -8,7 +8,7 @@ import pytest
 
 from auroral.ui.conditions import Condition, arrival, arrival_at_client, input_flow, made_flow, replica
 from auroral.ui.ledger import ledger
-from auroral.ui.watching import Rates
+from auroral.ui.showing import Rates
 from ui.standins import node, output, source
 
 

@@ -320,6 +320,9 @@ def test_what_is_not_known_is_refused(operator: Operating) -> None:
     for asked in ({}, {"do": "down"}, {"do": "kill"}, {"do": "cut", "one": 1, "other": 2}, {"do": ["kill"]}):
         assert "allowed: kill, pause" in operator.act(**asked)["error"]
     assert "allowed: modify, insert, remove" in operator.act(do="change")["error"]
+    move = '<borealis><move box="hosts" node="mergea"/></borealis>'
+    assert "has a <move>" in operator.act(do="change", update=move)["error"]
+    assert "what is to be changed" in operator.act(do="change", update="<borealis><flie/></borealis>")["error"]
     assert "cannot be asked" in operator.command("shout", {}, operator.token).text
 
 

@@ -203,6 +203,29 @@ def test_the_page_goes_on_when_its_server_is_back(browser: Browser, found: Stand
         context.close()
 
 
+def test_any_number_of_tabs(browser: Browser, found: StandIns, address: str) -> None:
+    """A browser has six connections to a server, and news take one for as long as a page is open."""
+    context = browser.new_context()
+    try:
+        pages = [context.new_page() for _ in range(8)]
+        for page in pages:
+            page.set_default_timeout(10_000)
+            page.goto(address)
+            page.wait_for_selector("#strips .square.stable")
+            assert squares(page) == {"stable": 58}, "who comes later is told everything"
+        lima_is_lost(found)
+        for page in pages:
+            page.bring_to_front()
+            page.wait_for_selector("#strips .square.tentative")
+            page.click(".flow[data-name=alerts]")
+            page.wait_for_selector(".rows td")
+        pages[0].close()
+        lima_is_back(found)
+        pages[-1].wait_for_selector("#strips .square.corrected")
+    finally:
+        context.close()
+
+
 def test_it_is_painted_within_a_second(browser: Browser, found: StandIns, address: str) -> None:
     with opened(browser, address) as page:
         page.wait_for_selector("#strips .square.stable")

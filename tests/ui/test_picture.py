@@ -23,7 +23,9 @@ def groups_of(fragments: Fragments) -> list[Group]:
 def drawn(builder: DiagramBuilder, sets: str | None = None) -> dict[str, Any]:
     checked = builder.check()
     fragments = cut(checked, None if sets is None else read_deployment_text(sets, "deploy.yaml"))
-    return picture(checked.diagram.name, checked.diagram.bucket, groups_of(fragments), fragments.client)
+    return picture(
+        checked.diagram.name, checked.diagram.bucket, [one.drawn for one in groups_of(fragments)], fragments.client
+    )
 
 
 def large(queries: int = 25, boxes: int = 8) -> tuple[DiagramBuilder, str]:

@@ -71,7 +71,7 @@ def _operate(page: Page, fleet: Fleet, folder: Path) -> None:
     seen = time.time()
     first = next(one for one in fleet.ask("client", "tail") if one["kind"] == "tentative")
     assert seen - first["at"] < WITHIN, f"{seen - first['at']:.2f} s"
-    page.wait_for_selector(".line.failed")
+    page.wait_for_selector(".line.failed", state="attached")
     done(page, "Heal east → na")
     done(page, "Heal east → nb")
     page.wait_for_function(

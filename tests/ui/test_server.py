@@ -284,7 +284,7 @@ def test_an_error_of_the_pages_own_is_told_and_it_goes_on(
     live = visitor.live()
     assert "trouble" not in next(live)
     with monkeypatch.context() as broken:
-        broken.setattr("auroral.ui.watching.ledger", lambda status: status["nobody"])
+        broken.setattr("auroral.ui.showing.ledger", lambda status: status["nobody"])
         told = next(one for one in live if "trouble" in one)
         assert "an error of its own: KeyError('nobody')" in told["trouble"] and "trouble" in next(live)
     assert next(one for one in live if "trouble" not in one)["running"]
@@ -337,7 +337,8 @@ def test_an_input_that_nobody_reads_is_shown_too(tmp_path: Path) -> None:
         found.says["spare"] = source(3, failed="the disk is full")
         watched = Watched(found.deployed.folder)
         watched.look()
-        assert [one["name"] for one in watched.picture["streams"] if one["role"] == "input"] == ["s", "spare"]
+        assert watched.stage is not None
+        assert [one["name"] for one in watched.stage.picture["streams"] if one["role"] == "input"] == ["s", "spare"]
         assert watched.live["streams"]["spare"]["condition"] == "failed"
         assert watched.fleet is not None
         assert "m int" in stream_details(watched.fleet, watched.groups, "spare")["fields"]

@@ -30,12 +30,14 @@ from auroral.sim.randomly import random_scenario
 from auroral.sim.scenario import Scenario
 from auroral.sim.simulate import Outcome, simulate
 from auroral.sim.trace import Trace
+from auroral.ui.replay.simulated import Recording
 
 NAME = "simulate"
 SUMMARY = "try a protocol under failures in virtual time and check every guarantee; exit code 1 if one is broken"
 EXAMPLE = """\
   auroral simulate dpc
   auroral simulate dpc --seeds 17 --trace trace.txt
+  auroral simulate dpc --seeds 17 --trace trace.jsonl
   auroral simulate dpc --seeds 17 --schedule failures.txt
   auroral simulate dpc --seeds 0..19 --diagram examples/grid.xml --deploy examples/grid-deploy.xml
   auroral simulate contracts --seeds 0..19"""
@@ -111,7 +113,11 @@ def configure(parser: ArgumentParser) -> None:
         metavar="FILE",
         help="failures to try instead of each seed's own, as lines like `at 3s cut q0a-q1b`; - for standard input",
     )
-    parser.add_argument("--trace", metavar="FILE", help="write what happens, line by line; for one seed")
+    parser.add_argument(
+        "--trace",
+        metavar="FILE",
+        help="write what happens, line by line; to *.jsonl, as a recording for auroral ui --replay; for one seed",
+    )
     parser.add_argument(
         "--processes",
         metavar="N",
@@ -207,6 +213,10 @@ def _outcomes(args: Namespace, make: Make) -> Iterator[Outcome]:
 def _traced(scenario: Scenario, file: str) -> Outcome:
     try:
         with open(file, "w", encoding="utf-8") as out:
+            if file.endswith(".jsonl"):
+                recording = Recording(scenario, file, lambda line: print(line, file=out))
+                recording.begin()
+                return simulate(scenario, recording)
             out.write(f"# seed {scenario.seed}; {text(scenario.faults) or 'no failures'}\n")
             outcome = simulate(scenario, Trace(scenario, lambda line: print(line, file=out)))
             out.writelines(f"# broken: {violation}\n" for violation in outcome.violations)

@@ -133,6 +133,12 @@ def stream_details(fleet: Fleet, groups: Sequence[Group], name: str) -> dict[str
     return found
 
 
+def fields_of(groups: Sequence[Group], stream: str) -> str:
+    """Nothing where they are not known."""
+    found = (group.fragment.checked.streams.get(stream) for group in groups)
+    return next((str(one.schema) for one in found if one is not None), "")
+
+
 def _last_rows(deliveries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The newest first, of what holds now of each bucket."""
     newest = {one["bucket"]: one for one in deliveries}

@@ -30,6 +30,28 @@ _PORT = STREAM[1] + _BETWEEN.down - _WITHIN.down
 
 
 @dataclass(frozen=True, slots=True)
+class DrawnBox:
+    name: str
+    type: str
+    summary: str
+    query: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Of a query, or of several that run on the same nodes, what is drawn."""
+
+    name: str
+    queries: tuple[str, ...]
+    nodes: tuple[str, ...]
+    inputs: tuple[str, ...]
+    streams: tuple[str, ...]
+    boxes: tuple[DrawnBox, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """A query, or several that run on the same nodes."""
 
@@ -44,24 +66,41 @@ class Group:
     def boxes(self) -> list[Box]:
         return list(self.fragment.checked.diagram.boxes)
 
+    @property
+    def drawn(self) -> Drawn:
+        queries = {box.name: query.name for query in self.fragment.checked.diagram.queries for box in query.boxes}
+        boxes = tuple(
+            DrawnBox(
+                box.name,
+                getattr(box.spec, "type_name", box.spec.type),
+                summary(box.spec),
+                queries[box.name],
+                box.inputs,
+                box.outputs,
+            )
+            for box in self.boxes
+        )
+        fragment = self.fragment
+        return Drawn(fragment.name, self.queries, self.nodes, fragment.inputs, fragment.streams, boxes)
+
 
 def picture(
-    name: str, bucket: int, groups: Sequence[Group], outputs: Iterable[str], sources: Iterable[str] = ()
+    name: str, bucket: int, groups: Sequence[Drawn], outputs: Iterable[str], sources: Iterable[str] = ()
 ) -> dict[str, Any]:
     """As JSON; `id` is another one whenever anything of it is. `sources` are there also where nobody reads them."""
-    made = {stream: group.fragment.name for group in groups for stream in group.fragment.streams}
-    read = {*sources, *(stream for group in groups for stream in group.fragment.inputs)}
+    made = {stream: group.name for group in groups for stream in group.streams}
+    read = {*sources, *(stream for group in groups for stream in group.inputs)}
     streams = dict.fromkeys((*sorted(read - made.keys()), *made))
-    inner = {group.fragment.name: _within(group) for group in groups}
+    inner = {group.name: _within(group) for group in groups}
     nodes = [Node(f"stream {stream}", width=STREAM[0], height=STREAM[1]) for stream in streams]
-    nodes += [Node(f"query {one.group.fragment.name}", width=one.width, height=one.height) for one in inner.values()]
+    nodes += [Node(f"query {one.group.name}", width=one.width, height=one.height) for one in inner.values()]
     edges: list[Edge] = []
     ports: dict[Edge, tuple[int, int]] = {}
     for name_, one in inner.items():
-        for stream in one.group.fragment.inputs:
+        for stream in one.group.inputs:
             edges.append((f"stream {stream}", f"query {name_}"))
             ports[edges[-1]] = (STREAM[1] // 2, one.port(f"in {stream}"))
-        for stream in one.group.fragment.streams:
+        for stream in one.group.streams:
             edges.append((f"query {name_}", f"stream {stream}"))
             ports[edges[-1]] = (one.port(f"out {stream}"), STREAM[1] // 2)
     outer = layout(nodes, edges, room=_BETWEEN, ports=ports)
@@ -85,7 +124,7 @@ def picture(
 
 @dataclass(frozen=True, slots=True)
 class _Within:
-    group: Group
+    group: Drawn
     layout: Layout
     streams: Mapping[Edge, str]
     """That each line is of."""
@@ -109,26 +148,26 @@ class _Within:
         return next(HEAD + drawn.y + _PORT // 2 for drawn in self.layout.nodes if drawn.node.key == key)
 
     def draw(self, x: int, y: int, into: dict[str, Any]) -> None:
-        group, fragment = self.group, self.group.fragment
+        group = self.group
         into["groups"].append(
             {
-                "name": fragment.name,
+                "name": group.name,
                 "queries": list(group.queries),
                 "nodes": list(group.nodes),
                 **_place(x, y, self.width, self.height),
             }
         )
-        queries = {box.name: query.name for query in fragment.checked.diagram.queries for box in query.boxes}
         at = {drawn.node.key: drawn for drawn in self.layout.nodes}
         for box in group.boxes:
             drawn = at[f"box {box.name}"]
             into["boxes"].append(
                 {
                     "name": box.name,
-                    "type": getattr(box.spec, "type_name", box.spec.type),
-                    "summary": summary(box.spec),
-                    "query": queries[box.name],
-                    "group": fragment.name,
+                    "type": box.type,
+                    "summary": box.summary,
+                    "query": box.query,
+                    "outputs": list(box.outputs),
+                    "group": group.name,
                     **_place(x + self._left + drawn.x, y + HEAD + drawn.y, *BOX),
                 }
             )
@@ -139,25 +178,25 @@ class _Within:
                 moved[0] = (x, moved[0][1])
             if edge[1].startswith("out "):
                 moved[-1] = (x + self.width, moved[-1][1])
-            line = {"stream": self.streams[edge], "group": fragment.name, "d": curve(moved)}
+            line = {"stream": self.streams[edge], "group": group.name, "d": curve(moved)}
             into["lines"].append(line | ({} if edge[1].startswith("out ") else {"arrow": True}))
 
 
-def _within(group: Group) -> _Within:
-    fragment, boxes = group.fragment, group.boxes
-    maker = {stream: f"in {stream}" for stream in fragment.inputs}
+def _within(group: Drawn) -> _Within:
+    boxes = group.boxes
+    maker = {stream: f"in {stream}" for stream in group.inputs}
     maker |= {stream: f"box {box.name}" for box in boxes for stream in box.outputs}
-    nodes = [Node(f"in {stream}", width=0, height=_PORT) for stream in fragment.inputs]
+    nodes = [Node(f"in {stream}", width=0, height=_PORT) for stream in group.inputs]
     nodes += [Node(f"box {box.name}", width=BOX[0], height=BOX[1]) for box in boxes]
-    nodes += [Node(f"out {stream}", width=0, height=_PORT) for stream in fragment.streams]
+    nodes += [Node(f"out {stream}", width=0, height=_PORT) for stream in group.streams]
     streams: dict[Edge, str] = {}
     for box in boxes:
         for stream in box.inputs:
             if stream in maker and maker[stream] != f"box {box.name}":
                 streams.setdefault((maker[stream], f"box {box.name}"), stream)
-    for stream in fragment.streams:
+    for stream in group.streams:
         streams[maker[stream], f"out {stream}"] = stream
-    last = [f"out {stream}" for stream in fragment.streams]
+    last = [f"out {stream}" for stream in group.streams]
     return _Within(group, layout(nodes, list(streams), room=_WITHIN, last=last), streams)
 
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import math
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -119,17 +119,8 @@ def make_app(
     """With the token of an `operator`, things can be done to the deployment too."""
     looking = Looking(watched)
 
-    @contextlib.asynccontextmanager
-    async def life(app: Starlette) -> AsyncIterator[None]:
-        loop = asyncio.get_running_loop()
-        app.state.end = lambda: loop.call_soon_threadsafe(looking.ending.set)
-        yield
-
-    async def page(_: Request) -> Response:
-        return FileResponse(STATIC / "index.html")
-
-    async def icon(_: Request) -> Response:
-        return FileResponse(STATIC / "icon.svg")
+    async def mode(_: Request) -> Response:
+        return answer(lambda: {"replay": None})
 
     async def live(_: Request) -> Response:
         async def events() -> AsyncIterator[str]:
@@ -139,37 +130,54 @@ def make_app(
         return StreamingResponse(events(), media_type="text/event-stream")
 
     async def drawn(_: Request) -> Response:
-        if not watched.picture:
+        if watched.stage is None:
             await asyncio.to_thread(watched.look)
-        return _answer(lambda: watched.picture)
+        return answer(lambda: {} if watched.stage is None else dict(watched.stage.picture))
 
     async def box(request: Request) -> Response:
-        return await asyncio.to_thread(_answer, lambda: _box(watched, request.query_params.get("name", "")))
+        return await asyncio.to_thread(answer, lambda: _box(watched, request.query_params.get("name", "")))
 
     async def stream(request: Request) -> Response:
-        return await asyncio.to_thread(_answer, lambda: _stream(watched, request.query_params.get("name", "")))
+        return await asyncio.to_thread(answer, lambda: _stream(watched, request.query_params.get("name", "")))
 
     async def control(request: Request) -> Response:
         asked = await _asked(request)
         if isinstance(asked, Response):
             return asked
-        return await asyncio.to_thread(_answer, lambda: _control(watched, request.path_params["step"], asked), 200)
+        return await asyncio.to_thread(answer, lambda: _control(watched, request.path_params["step"], asked), 200)
 
     routes = [
-        Route("/", page),
+        Route("/api/mode", mode),
         Route(CONTROL + "{step:str}", control, methods=["POST"]),
-        Route("/favicon.ico", icon),
         Route("/api/live", live),
         Route("/api/picture", drawn),
         Route("/api/box", box),
         Route("/api/stream", stream),
-        Mount("/static", StaticFiles(directory=STATIC)),
     ]
-    guard = Middleware(Guard, key=key, hosts=(host,), anywhere=anywhere, port=port, operator=operator)
-    return Starlette(routes=routes, middleware=[guard], lifespan=life)
+    return app_of(routes, looking.ending.set, key=key, host=host, port=port, anywhere=anywhere, operator=operator)
 
 
-def _answer(find: Callable[[], dict[str, Any]], refused: int = 404) -> Response:
+def app_of(routes: Sequence[Route], end: Callable[[], None] = lambda: None, *, host: str, **guarded: Any) -> Starlette:
+    """With the files of the page, and guarded. `end` is called when it is to end, in the thread that serves it."""
+
+    async def page(_: Request) -> Response:
+        return FileResponse(STATIC / "index.html")
+
+    async def icon(_: Request) -> Response:
+        return FileResponse(STATIC / "icon.svg")
+
+    @contextlib.asynccontextmanager
+    async def life(app: Starlette) -> AsyncIterator[None]:
+        loop = asyncio.get_running_loop()
+        app.state.end = lambda: loop.call_soon_threadsafe(end)
+        yield
+
+    files = [Route("/", page), Route("/favicon.ico", icon), Mount("/static", StaticFiles(directory=STATIC))]
+    guard = Middleware(Guard, hosts=(host,), **guarded)
+    return Starlette(routes=[*routes, *files], middleware=[guard], lifespan=life)
+
+
+def answer(find: Callable[[], dict[str, Any]], refused: int = 404) -> Response:
     """What a command would refuse is an answer too: `refused` is its number."""
     try:
         return Response(_json(find()), media_type="application/json")

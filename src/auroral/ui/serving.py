@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import uvicorn
+from starlette.applications import Starlette
 
 from auroral.model.deployment import LOCAL_HOST, Endpoint
 from auroral.model.errors import AuroralError
@@ -18,6 +21,9 @@ from auroral.node.fleet.deployed import agreed_in
 from auroral.node.fleet.serving import token_of
 from auroral.ui.controls.operator import operator_token
 from auroral.ui.guarding import KEY, key_of
+from auroral.ui.replay.recording import open_recording
+from auroral.ui.replay.replaying import Replaying
+from auroral.ui.replay.server import make_replay
 from auroral.ui.server import make_app
 from auroral.ui.watching import Watched
 
@@ -48,12 +54,27 @@ def served(
             f"    next: leave --host out, and come through a tunnel: ssh -L {PORT}:{LOCAL_HOST}:{PORT} HOST"
         )
     watched, key = Watched(folder, controls), key_of(token_of(folder))
-    token = operator_token(folder) if controls else None
+    app = partial(make_app, watched, key, operator=operator_token(folder) if controls else None)
+    with _served(app, key, host, port) as found:
+        yield found
+
+
+@contextmanager
+def replayed(path: Path, host: str = LOCAL_HOST, port: int | None = None) -> Iterator[Served]:
+    """A recording, while this is open."""
+    recording = open_recording(path)
+    key = key_of(token_of(path)) if path.is_dir() else secrets.token_hex(16)
+    with _served(partial(make_replay, Replaying(recording), key), key, host, port) as found:
+        yield found
+
+
+@contextmanager
+def _served(make: Callable[..., Starlette], key: str, host: str, port: int | None) -> Iterator[Served]:
     with _listening(host, port) as listening:
         port = listening.getsockname()[1]
         anywhere = Endpoint(host, port).unspecified
         called = Endpoint(_as_called(socket.gethostname() if anywhere else host), port)
-        app = make_app(watched, key, host=called.host, port=port, anywhere=anywhere, operator=token)
+        app = make(host=called.host, port=port, anywhere=anywhere)
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1, lifespan="on")
         server = _Server(config)
         thread = threading.Thread(target=server.run, args=([listening],), name="ui", daemon=True)

@@ -7,10 +7,11 @@ import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from auroral.commands.fleet.common import add_folder, fleet_of
 from auroral.commands.options import add_json
-from auroral.commands.terminal import FINE, say, say_json
+from auroral.commands.terminal import FINE, WrongUse, say, say_json
 from auroral.model.deployment import LOCAL_HOST, Endpoint
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.processes import Fleet
@@ -21,7 +22,9 @@ SUMMARY = "serve a page that shows a deployment while it runs: diagram, outputs,
 EXAMPLE = """\
   auroral ui --folder runs/live
   auroral ui --folder runs/live --port 9000
-  auroral ui --folder runs/live --controls"""
+  auroral ui --folder runs/live --controls
+  auroral ui --replay runs/live
+  auroral ui --replay trace.jsonl"""
 _NAP = 0.5
 
 
@@ -35,6 +38,12 @@ def configure(parser: ArgumentParser) -> None:
         metavar="ADDRESS",
         help=f"the address it is served at ({LOCAL_HOST}: for this machine alone). What passes is not encrypted",
     )
+    parser.add_argument(
+        "--replay",
+        type=Path,
+        metavar="WHAT",
+        help="show what was: the folder of a deployment that has run, or a trace of auroral simulate dpc (*.jsonl)",
+    )
     add_controls(parser)
     add_folder(parser)
     add_json(parser)
@@ -42,12 +51,30 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     must_be_installed()
+    if args.replay is not None:
+        return _replay(args)
     fleet = fleet_of(args)
     with page(fleet, args.host, args.port, controls=args.controls) as address:
         if args.json:
             say_json({"address": address, "folder": str(fleet.deployed.folder)}, indent=None)
         else:
             tell(fleet, address, controls=args.controls)
+        wait()
+    return FINE
+
+
+def _replay(args: Namespace) -> int:
+    if args.controls:
+        raise WrongUse("--controls: nothing can be done to what was\n    allowed: --replay alone")
+    # Here, since not everybody has what it needs.
+    from auroral.ui.serving import replayed
+
+    with replayed(args.replay.absolute(), args.host, args.port) as found:
+        if args.json:
+            say_json({"address": found.address, "replays": str(args.replay)}, indent=None)
+        else:
+            say(f"what was in {args.replay}: {found.address}")
+            say("Ctrl-C ends the page", sys.stderr)
         wait()
     return FINE
 

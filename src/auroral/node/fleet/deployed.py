@@ -16,6 +16,7 @@
 | `processes/NAME.json` | of each process that lives: its number, and how it is asked; for its owner alone |
 | `logs/NAME.log`, `events/NAME.jsonl` | what each process said, and what happened to it |
 | `logs/NAME.jsonl` | the same for machines, with `auroral up --log-format json` (see `structuredlog`) |
+| `recorded/NAME.jsonl` | what each process said of itself over time, up to a bound (see `recording`) |
 | `metrics.json` | where each process tells its metrics, if they were asked for, for Prometheus |
 
 The rest is as in every run folder (see `runfolder`): source logs, and the outputs that the client was given stable.

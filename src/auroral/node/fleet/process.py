@@ -33,9 +33,11 @@ from auroral.node.fleet.metrics.counting import Counting
 from auroral.node.fleet.metrics.exposition import Sample, text
 from auroral.node.fleet.metrics.places import metrics_at
 from auroral.node.fleet.metrics.serving import MetricServer
+from auroral.node.fleet.recording import Recorder
 from auroral.node.fleet.refusals import Refusals, watch_handshakes
 from auroral.node.fleet.structuredlog import begin_logging
 from auroral.node.fleet.tracing import Tracing, must_be_installed, provider_to, send_the_rest
+from auroral.node.fleet.turns import Turns
 from auroral.node.runfolder import RunFolder
 from auroral.node.storeddiagram import load_diagram
 from auroral.wire.addresses import AddressBook
@@ -73,7 +75,7 @@ class Process:
         self.refusals = Refusals(self.events, self.clock)
         self.transport.told_refused = self.refusals.note
         self.host = Host(self.clock, self.transport)
-        self.host.shown.append(self._shown)
+        self.host.shown += [self._shown, Turns(self.events).saw]
         self.host.failed = self._failed
         self.failure: BaseException | None = None
         self.new = deployed.agreed.first is None
@@ -99,6 +101,8 @@ class Process:
         """Blocking."""
         self.counting: Counting | None = None
         """Since metrics were asked for."""
+        self.recorder = Recorder(folder, name)
+        self.opened.callback(self.recorder.close)
         self.cut_off: set[str] = set()
         """Others that it was told to let nothing pass to or from, or in one direction."""
         self.began = self.clock.now()
@@ -239,9 +243,11 @@ class Process:
             "begun": self.begun.is_set(),
             "metrics": None if (at := metrics_at(self.deployed, self.name)) is None else f"http://{at}/metrics",
             "rss": sum(map(int, filter(None, rss))),
-            "cut_off": sorted(self.cut_off),
-            **self.status(),
+            **self.said(),
         }
+
+    def said(self) -> dict[str, Any]:
+        return {"cut_off": sorted(self.cut_off), **self.status()}
 
     async def _begin(self, asked: Mapping[str, Any]) -> None:
         """It has been written down when the deployment begins. Answered when its cores live."""
@@ -297,6 +303,7 @@ async def lived(process: Process, reached: Callable[[], None] = lambda: None) ->
             process.begin_tracing()
             await process.begin()
             process.in_the_background(process.watch_layout(seen))
+            process.in_the_background(process.recorder.run(process.said, process.clock))
             process.lives.set()
         await process.ended.wait()
         process.events.note("ending")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from auroral.dpc.assembly import CATALOG, CLIENT
+from auroral.model.xml.update import read_update
 from auroral.node.fleet.changing import change, plan
 from auroral.node.fleet.deployed import SPARK, Deployed, DeploymentError
 from auroral.node.fleet.moving import called, may_move, move
@@ -97,6 +98,10 @@ class Operator:
         return update if isinstance(update, str) else update_text(self.groups, given.get("edit") or {})
 
     def _wanted(self, update: str) -> Wanted:
+        if read_update(update.encode(), UPDATE).moves:
+            raise DeploymentError(
+                f"{UPDATE} has a <move>\n    allowed: changes of boxes\n    next: ask for the move by itself"
+            )
         return updated(self.fleet.deployed, update.encode(), UPDATE)
 
 

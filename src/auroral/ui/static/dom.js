@@ -31,7 +31,9 @@ export function dress(element, name, value) {
 
 export const byId = (id) => document.getElementById(id);
 
+// Of the day; in virtual time, which begins with 0, since then.
 export function clock(seconds) {
+  if (seconds < 1e8) return `${seconds.toFixed(1)} s`;
   return new Date(seconds * 1000).toLocaleTimeString([], { hour12: false });
 }
 

@@ -1,40 +1,16 @@
-// What the server tells, for as long as the page is open: it is asked again by itself after every break.
+// What the server tells for as long as the page is open, and what it answers when it is asked.
 
-const AGAIN = 1000;
-const SILENCE = 8000;
+import { connect } from "./connecting.js";
 
 export function follow(told, linked) {
-  let source = null;
-  let watchdog = 0;
-  let again = 0;
-
-  function open() {
-    clearTimeout(again);
-    source?.close();
-    source = new EventSource("/api/live");
-    source.onmessage = (event) => {
-      watch();
-      linked(true);
-      told(JSON.parse(event.data));
-    };
-    source.onerror = lost;
-    watch();
-  }
-
-  function watch() {
-    clearTimeout(watchdog);
-    watchdog = setTimeout(lost, SILENCE);
-  }
-
-  function lost() {
-    clearTimeout(watchdog);
-    source?.close();
-    linked(false);
-    clearTimeout(again);
-    again = setTimeout(open, AGAIN);
-  }
-
-  open();
+  // Not every browser has one; then each tab has a connection of its own.
+  if (typeof SharedWorker === "undefined") return connect(told, linked);
+  const worker = new SharedWorker("/static/sharing.js", { type: "module" });
+  worker.onerror = () => connect(told, linked);
+  worker.port.onmessage = ({ data }) => (data.news ? told(data.news) : linked(data.linked));
+  addEventListener("pagehide", () => worker.port.postMessage("left"));
+  // A page that is shown again as it was has left.
+  addEventListener("pageshow", (event) => event.persisted && location.reload());
 }
 
 export function ask(path, parameters = {}) {

@@ -5,6 +5,7 @@ import { byId, html, say } from "./dom.js";
 import { Diagram } from "./diagram.js";
 import { ask, follow } from "./live.js";
 import { Panel } from "./panel.js";
+import { Replay } from "./replay.js";
 import { legend, sign } from "./signs.js";
 import { Strips, squaresLegend } from "./strips.js";
 import { Timeline } from "./timeline.js";
@@ -21,7 +22,21 @@ const timeline = new Timeline();
 legend(byId("legend"));
 squaresLegend(byId("squares-legend"));
 
-follow(told, linked);
+let replay = null;
+begin();
+
+async function begin() {
+  let mode;
+  try {
+    mode = await ask("/api/mode");
+  } catch {
+    linked(false);
+    setTimeout(begin, 1000);
+    return;
+  }
+  if (mode.replay) replay = new Replay(mode.replay, told, linked);
+  else follow(told, linked);
+}
 
 function told(news) {
   // What is not said any more does not hold any more.
@@ -29,6 +44,8 @@ function told(news) {
   if (live.squares_of && news.squares_of && news.squares_of !== live.squares_of) strips.clear();
   Object.assign(live, news);
   panel.live = live;
+  // Of a recording, each moment has all of them.
+  if (replay) strips.forget();
   if (news.squares) strips.add(news.squares);
   if (live.picture && live.picture !== drawn) draw();
   if (document.hidden) return;
@@ -69,16 +86,17 @@ async function draw() {
   }
 }
 
-function linked(there) {
+function linked(there, word = "live") {
   const link = byId("link");
   link.className = `link ${there ? "live" : "away"}`;
-  say(byId("link-words"), there ? "live" : "connection lost, trying again");
+  say(byId("link-words"), there ? word : "connection lost, trying again");
 }
 
 function banner() {
   const element = byId("banner");
   let text = live.trouble ?? "";
-  if (!text && live.running === false) text = `This deployment does not run. Start it with: auroral up --folder ${live.folder}\nThe page goes on by itself when it does.`;
+  if (replay && !text && live.down?.length) text = `Down at this time: ${live.down.join(", ")}`;
+  else if (!text && live.running === false) text = `This deployment does not run. Start it with: auroral up --folder ${live.folder}\nThe page goes on by itself when it does.`;
   else if (!text && live.first === null) text = "This deployment has not begun yet.";
   else if (!text && live.down?.length) text = `Down: ${live.down.join(", ")}. What is not running is started by: auroral up --folder ${live.folder}`;
   say(element, text);

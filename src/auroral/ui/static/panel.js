@@ -78,7 +78,7 @@ export class Panel {
 
   streamParts(found) {
     const live = this.live?.streams?.[this.name];
-    const facts = [["fields", found.fields]];
+    const facts = found.fields ? [["fields", found.fields]] : [];
     if (live) {
       facts.unshift(["condition", [live.condition, live.words].filter(Boolean).join(", ")]);
       if (live.away.length) facts.push(["does not reach", live.away.join(", ")]);
@@ -87,10 +87,11 @@ export class Panel {
     }
     const parts = [html("h3", {}, "How it is"), list(facts), html("h3", {}, "Why")];
     const stories = Object.entries(found.why);
-    if (!stories.length) parts.push(html("p", { class: "note" }, "nobody who runs tells of it"));
+    if (!stories.length) parts.push(html("p", { class: "note" }, found.recorded ? "this is told while a deployment runs; what happened to its processes is in the timeline" : "nobody who runs tells of it"));
     for (const [process, story] of stories) parts.push(html("h4", {}, process), html("pre", { class: "story" }, story));
     parts.push(html("h3", {}, "Last rows"));
     if (found.trouble) parts.push(html("pre", { class: "story" }, found.trouble));
+    else if (found.recorded) parts.push(html("p", { class: "note" }, "no rows are recorded; what was stable is in the folder's outputs"));
     else if (!found.output) parts.push(html("p", { class: "note" }, "only outputs are given to the client, which tells of their rows"));
     else if (!found.rows.length) parts.push(html("p", { class: "note" }, "none among the last buckets"));
     else parts.push(rowsTable(found.rows));

@@ -83,6 +83,12 @@ class Strip {
     this.changed = true;
   }
 
+  forget() {
+    this.squares.clear();
+    this.newest = -1;
+    this.changed = true;
+  }
+
   fit(width) {
     const columns = Math.max(8, Math.floor((width - LEFT - RIGHT) / STEP));
     if (columns === this.columns) return;
@@ -228,6 +234,11 @@ export class Strips {
 
   add(squares) {
     for (const [name, found] of Object.entries(squares)) this.strip(name).add(found);
+  }
+
+  // What comes next is all that there is.
+  forget() {
+    for (const strip of this.strips.values()) strip.forget();
   }
 
   // What comes from now on is of another deployment, or does not follow what was there.

@@ -233,6 +233,9 @@ class ClientProcess(Process):
         self._number += 1
         said = {"number": self._number, "at": self.clock.now(), "stream": stream, "bucket": bucket, "kind": kind}
         self._delivered.append({**said, **more})
+        self.recorder.write(
+            at=said["at"], delivery={**said, **{key: one for key, one in more.items() if key != "rows"}}
+        )
 
     def _coverage(self, effect: Deliver) -> dict[str, str]:
         """How much there is of each source."""

@@ -228,6 +228,7 @@ class NodeProcess(Process):
         for one in self._transitions.of(name, core, event):
             self._state_times.turned(name, one.stream, one.after, self.clock.now())
             told = {"state": one.after, "was": one.before, "by": one.by}
+            self.recorder.turned.set()
             self.events.note("state", core=name, stream=one.stream, frontier=core.outlets[one.stream].frontier, **told)
 
     async def _why(self, asked: Mapping[str, Any]) -> str | None:

@@ -1,0 +1,101 @@
+"""What the page shows of a recording at a time."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from threading import Lock
+from typing import Any
+
+from auroral.ui.conditions import Status
+from auroral.ui.noticing import Noticing
+from auroral.ui.replay.recording import Recording
+from auroral.ui.showing import RATE_OVER, Rates, shown
+from auroral.ui.strips import Strips
+from auroral.ui.timeline import Timeline
+
+_ENDED = ("killed", "ending", "failed", "seen down")
+_MARKS = 400
+"""Bad news that are marked along the whole of it, at most."""
+
+
+class Replaying:
+    """Later times go on from where it is; for earlier ones it begins again."""
+
+    def __init__(self, recording: Recording):
+        self.recording = recording
+        self._lock = Lock()
+        self._lives = _lives(recording)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._at, self._next = self.recording.begin, 0
+        self._strips, self._timeline, self._noticing = Strips(), Timeline(self.recording.stage.about), Noticing()
+
+    def facts(self) -> dict[str, Any]:
+        """Of the whole."""
+        with self._lock:
+            self._go_to(self.recording.end)
+            rows = self._timeline.to_json()
+        marks = [[at, f"{row['process']}: {what}"] for row in rows for at, what, alarm in row["marks"] if alarm]
+        return {"begin": self.recording.begin, "end": self.recording.end, "marks": sorted(marks)[:_MARKS]}
+
+    def frame(self, at: float) -> dict[str, Any]:
+        at = min(max(at, self.recording.begin), self.recording.end)
+        stage, rates = self.recording.stage, Rates()
+        # For what is counted since.
+        shown(stage, self._status(at - RATE_OVER), at - RATE_OVER, rates)
+        found = shown(stage, self._status(at), at, rates)
+        with self._lock:
+            self._go_to(at)
+            return {**found, "timeline": self._timeline.to_json(), "squares": self._strips.since(0)}
+
+    def status(self) -> Status:
+        """In the end."""
+        return self._status(self.recording.end)
+
+    def _status(self, at: float) -> dict[str, Mapping[str, Any] | None]:
+        found: dict[str, Mapping[str, Any] | None] = {}
+        for process, (times, said) in self._lives.items():
+            n = bisect_right(times, at) - 1
+            stale = self.recording.stale_after is not None and at - times[n] > self.recording.stale_after
+            found[process] = None if n < 0 or stale else said[n]
+        return found
+
+    def _go_to(self, at: float) -> None:
+        if at < self._at:
+            self._begin()
+        moments = self.recording.moments
+        while self._next < len(moments) and moments[self._next]["at"] <= at:
+            self._one(moments[self._next])
+            self._next += 1
+        self._at = at
+
+    def _one(self, moment: Mapping[str, Any]) -> None:
+        if "delivery" in moment:
+            self._strips.add([moment["delivery"]])
+        elif "status" in moment:
+            said = {moment["process"]: moment["status"]}
+            self._timeline.add(self._noticing.noticed([], said, float(moment["at"])))
+        else:
+            self._timeline.add([moment])
+
+
+def _lives(recording: Recording) -> dict[str, tuple[list[float], list[Mapping[str, Any] | None]]]:
+    """Of each process, what it said and from when on; None while it was not there."""
+    found: dict[str, tuple[list[float], list[Mapping[str, Any] | None]]] = {
+        process: ([float("-inf")], [None]) for process in recording.processes
+    }
+    for moment in recording.moments:
+        times, said = found.get(str(moment.get("process")), ([], []))
+        event = moment.get("event")
+        if "status" in moment:
+            said.append(moment["status"])
+        elif event == "started":
+            said.append({})
+        elif event in _ENDED:
+            said.append(None)
+        else:
+            continue
+        times.append(float(moment["at"]))
+    return found
