@@ -28,7 +28,7 @@ from auroral.commands.fleet.toplines import SORTS, Line, chosen, lines_of
 from auroral.commands.fleet.topscreen import Screen, drawn
 from auroral.node.fleet.processes import Fleet
 from auroral.ui.conditions import Condition
-from auroral.ui.watching import Rates
+from auroral.ui.showing import Rates
 from ui.standins import StandIns, all_is_well, lima_is_lost, standing_in
 
 

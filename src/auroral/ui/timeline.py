@@ -27,6 +27,7 @@ _MARKS = {
     "asks": "asks {peer} for a turn to correct",
     "grants": "lets {peer} correct, and answers meanwhile",
     "refuses": "does not let {peer} correct yet",
+    "gives back": "gives its turn back to {peer}",
     "fault": "{detail}",
     "left": "{core} left",
     "not started": "{core} cannot start",

@@ -26,7 +26,7 @@ from auroral.commands.options import add_json, seconds_within
 from auroral.commands.terminal import FINE, columns, say, say_json
 from auroral.model.errors import AuroralError
 from auroral.node.fleet.processes import Fleet
-from auroral.ui.watching import Rates
+from auroral.ui.showing import Rates
 
 NAME = "top"
 SUMMARY = "watch a deployment on a terminal: states, frontiers, rates, delays against X, memory, and why"

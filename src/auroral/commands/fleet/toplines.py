@@ -12,7 +12,7 @@ from auroral.dpc.assembly import CLIENT
 from auroral.node.fleet.deployed import Deployed
 from auroral.node.fleet.metrics.collecting import source_state
 from auroral.ui.conditions import Condition, arrival_at_client, input_flow, made_flow, of_state
-from auroral.ui.watching import Rates
+from auroral.ui.showing import Rates
 
 Status = Mapping[str, Mapping[str, Any] | None]
 
