@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from auroral.node.fleet.processes import Fleet
-from auroral.ui.serving import served
+from auroral.ui.replay.recording import open_recording
+from auroral.ui.serving import replayed, served
 from fleet.deployments import Feeds, fleet_in, frontier, goes_on, right_in_the_end, running, until
 from ui.browsing import browsing, opened
+from ui.test_replay_page import go_to
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -52,6 +54,9 @@ def test_what_is_done_on_the_page_happens_and_is_right(browser: Browser, tmp_pat
         ):
             _operate(page, fleet, folder)
         right_in_the_end(fleet_in(folder), spark)
+    # And it can be looked at again.
+    with replayed(folder, port=0) as server, opened(browser, server.address) as page:
+        _look_back(page, folder)
 
 
 def _operate(page: Page, fleet: Fleet, folder: Path) -> None:
@@ -99,6 +104,19 @@ def _operate(page: Page, fleet: Fleet, folder: Path) -> None:
     page.keyboard.press("Escape")
     page.wait_for_selector(".box[data-name=high] span:has-text('n > 4')")
     goes_on(fleet, 2)
+
+
+def _look_back(page: Page, folder: Path) -> None:
+    recording = open_recording(folder)
+    tentative = next(one["at"] for one in recording.moments if one.get("delivery", {}).get("kind") == "tentative")
+    page.wait_for_selector("#moment")
+    for seconds, kind in ((tentative + 0.5, "tentative"), (tentative - 0.5, "stable"), (recording.end - 1, "stable")):
+        go_to(page, seconds - recording.begin)
+        page.wait_for_selector(f".flow[data-name=sums].{kind}")
+        page.wait_for_function(
+            f"""() => Boolean(document.querySelector("#strips .square.tentative")) === {str(kind == "tentative").lower()}"""
+        )
+    assert "cut off from na" in page.inner_text("#timeline") and "killed" in page.inner_text("#timeline")
 
 
 def _foretold(page: Page, name: str) -> str:
