@@ -19,7 +19,7 @@ export class Replay {
     linked(true, "recorded");
     const whole = facts.end - facts.begin;
     this.slider.max = whole.toFixed(2);
-    this.slider.step = (whole / 2000).toPrecision(2);
+    this.slider.step = "any";
     say(byId("whole"), length(whole));
     byId("moments").append(...facts.marks.map(([at, what]) => {
       const mark = html("span", { class: "moment-mark", title: `${clock(at)} ${what}` });
