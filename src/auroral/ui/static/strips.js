@@ -41,7 +41,9 @@ function square(kind, one) {
   group.append(svg("rect", { class: "face", x: 0.5, y: 0.5, width: SIDE - 1, height: SIDE - 1, rx: 1.6 }));
   const inner = inside(kind);
   if (inner) group.append(inner);
-  for (const mark of Object.keys(MARKS)) if (one?.[mark]) group.append(svg("path", { class: "tick", d: MARKS[mark] }));
+  // Where one square is the first and the last that was replaced, its marks stand side by side.
+  const beside = one?.undo && one.rec_done ? "translate(8 0)" : null;
+  for (const mark of Object.keys(MARKS)) if (one?.[mark]) group.append(svg("path", { class: "tick", d: MARKS[mark], transform: mark === "rec_done" ? beside : null }));
   return group;
 }
 
