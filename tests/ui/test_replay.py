@@ -16,7 +16,7 @@ from auroral.node.fleet.recording import Recorder, recorded_in
 from auroral.ui.replay.recording import NoRecording, open_recording
 from auroral.ui.replay.replaying import Replaying
 from auroral.ui.serving import replayed
-from ui.standins import StandIns, all_is_well, lima_is_back, lima_is_lost, standing_in
+from ui.standins import StandIns, all_is_well, lima_is_back, lima_is_lost, source, standing_in
 from ui.visiting import Visitor
 
 SCHEDULE = "at 8s silence s1; at 14s resume s1; at 20s crash q0a; at 26s restart q0a; at 32s cut q0b; at 40s heal q0b"
@@ -123,6 +123,20 @@ def test_who_did_not_speak_for_long_was_not_there(folder: Path) -> None:
     assert recording.stale_after is not None
     assert replaying._status(last)["watcha"] is not None
     assert replaying._status(last + recording.stale_after + 1)["watcha"] is None
+
+
+def test_a_source_is_not_silent_because_it_says_little(tmp_path: Path) -> None:
+    with standing_in(tmp_path / "live") as found:
+        deployed, first = found.deployed, found.deployed.first
+        begin = float(first)
+        recorder = Recorder(deployed.folder, "oslo")
+        for second in range(0, 20, 2):
+            # It closes its buckets as the clock goes, until it stops.
+            recorder.write(at=begin + second, status=source(min(second, 8) - 1))
+        recorder.close()
+        replaying = Replaying(open_recording(deployed.folder))
+        conditions = [replaying.frame(begin + at)["streams"]["oslo"]["condition"] for at in (5.9, 9.9, 18.0)]
+        assert conditions == ["stable", "stable", "silent"]
 
 
 def test_a_folder_in_which_nothing_ran(tmp_path: Path) -> None:

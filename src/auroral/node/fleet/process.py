@@ -259,12 +259,14 @@ class Process:
         self.transport.refuse(peer, going=bool(asked.get("going", True)), coming=bool(asked.get("coming", True)))
         self.cut_off.add(peer)
         self.events.note("cut off", peer=peer)
+        self.recorder.turned.set()
 
     async def _heal(self, asked: Mapping[str, Any]) -> None:
         peer = str(asked["peer"])
         self.transport.allow(peer)
         self.cut_off.discard(peer)
         self.events.note("healed", peer=peer)
+        self.recorder.turned.set()
 
     async def _slow(self, asked: Mapping[str, Any]) -> None:
         self.transport.slow(str(asked["peer"]), float(asked["seconds"]))

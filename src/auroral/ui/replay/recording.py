@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,9 @@ def _of_folder(folder: Path) -> Recording:
     # Events may go back further than what was recorded of the rest.
     begin = next(float(one["at"]) for one in moments if "status" in one)
     kept = [one for one in moments if one["at"] >= begin - _STALE]
-    return Recording(stage, kept, deployed.here, _STALE, groups)
+    # What a source said is older than that of one that is asked: it is not silent for it.
+    patient = replace(stage, patience={source: seconds + EVERY for source, seconds in stage.patience.items()})
+    return Recording(patient, kept, deployed.here, _STALE, groups)
 
 
 def _of_trace(file: Path) -> Recording:

@@ -182,10 +182,12 @@ class SourceProcess(Process):
     async def _pause(self, asked: Mapping[str, Any]) -> None:
         self._begun().silent = True
         self.events.note("paused")
+        self.recorder.turned.set()
 
     async def _resume(self, asked: Mapping[str, Any]) -> None:
         self._begun().silent = False
         self.events.note("resumed")
+        self.recorder.turned.set()
 
     async def _why(self, asked: Mapping[str, Any]) -> str | None:
         core = self.host.cores[self.core]
