@@ -163,7 +163,7 @@ MUTANTS = {
         2,
     ),
     "all that waited is guessed at once": Mutant(
-        "jobs.py", "at_once = self.guesses.most(spare, self.usual.value, bucket)", "at_once = 32", 62
+        "jobs.py", "return self.guesses.most(spare, self.usual.value, first[0][0].settings.bucket)", "return 32", 62
     ),
     "who waits for its turn says that it corrects": Mutant(
         "sunion.py",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from auroral.dpc.coverage import Coverage
 from auroral.dpc.events import Cancel, Effect, Evaluate
-from auroral.dpc.sizing import SHARE, Guesses
+from auroral.dpc.sizing import MOST_GUESSED, SHARE, Guesses
 from auroral.dpc.sunion import SUnion
 from auroral.dpc.trouble import Trouble
 from auroral.dpc.usual import Usual
@@ -131,9 +131,7 @@ class Jobs:
         if due:
             # One job for all outputs that are due: none waits for the jobs of the others, which its deadline does not know of.
             earliest = min(begin for begin, _ in due.values())
-            spare = min(self._spare(stream, deadlines[stream][begin] - now) for stream, (begin, _) in due.items())
-            bucket = self.unions[next(iter(due))].settings.bucket
-            at_once = self.guesses.most(spare, self.usual.value, bucket)
+            at_once = self._at_once(due, deadlines, now)
             most = min(earliest + at_once, self.versions.plan.end(earliest))
             near = {
                 s: (begin, min(end, most))
@@ -142,9 +140,15 @@ class Jobs:
             }
             yield self._evaluate(near, True, now)
 
-    def _spare(self, stream: str, left: float) -> float:
-        """How much longer than a job of a single bucket the next guess may take."""
-        return max(left, SHARE * self.unions[stream].aside)
+    def _at_once(
+        self, due: Mapping[str, tuple[int, int]], deadlines: Mapping[str, Mapping[int, float]], now: float
+    ) -> int:
+        """Buckets. Of what is only to be made stable, all that may be: a smaller guess would be done just before the job that does so."""
+        first = [(self.unions[stream], deadlines[stream][begin] - now, begin) for stream, (begin, _) in due.items()]
+        if all(begin < union.stable_range[1] for union, _, begin in first):
+            return MOST_GUESSED
+        spare = min(max(left, SHARE * union.aside) for union, left, _ in first)
+        return self.guesses.most(spare, self.usual.value, first[0][0].settings.bucket)
 
     def _evaluate(self, ranges: Mapping[str, tuple[int, int]], tentative: bool, now: float) -> Evaluate:
         self.last += 1
