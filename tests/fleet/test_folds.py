@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
 def totals() -> DiagramBuilder:
-    d = auroral.diagram("totals", bucket="500ms")
+    d = auroral.diagram("totals", bucket="250ms")
     east, west = (d.input(name, "host string, n int") for name in ("east", "west"))
     sums = {"rows": "count()", "total": "sum(n)"}
     east.union("both", west).running("sums", sums, by=["host", "n"]).output(availability="8s")
