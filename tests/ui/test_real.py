@@ -110,7 +110,10 @@ def _look_back(page: Page, folder: Path) -> None:
     recording = open_recording(folder)
     tentative = next(one["at"] for one in recording.moments if one.get("delivery", {}).get("kind") == "tentative")
     page.wait_for_selector("#moment")
-    for seconds, kind in ((tentative + 0.5, "tentative"), (tentative - 0.5, "stable"), (recording.end - 1, "stable")):
+    cut = next(one["at"] for one in recording.moments if one.get("event") == "cut off")
+    # Before its processes are ended.
+    last = max(one["at"] for one in recording.moments if "delivery" in one)
+    for seconds, kind in ((tentative + 0.5, "tentative"), (cut - 0.1, "stable"), (last, "stable")):
         go_to(page, seconds - recording.begin)
         page.wait_for_selector(f".flow[data-name=sums].{kind}")
         page.wait_for_function(
