@@ -86,7 +86,18 @@ def test_a_deployment_tells_what_failed_and_what_was_tentative(deployment: Stand
     ("verdict", "words"),
     [
         (Verdict(PROVED), "Proved: the stable output equals one plain batch run"),
-        (Verdict(replace(PROVED, outputs=(OutputReport("alerts", 5, 7, 6, 1, 0, ()),))), "NOT verified"),
+        (
+            Verdict(replace(PROVED, outputs=(OutputReport("alerts", 5, 7, 6, 1, 0, ()),))),
+            "NOT verified: the output is not what a batch run over the logged rows gives",
+        ),
+        (
+            Verdict(replace(PROVED, outputs=(OutputReport("alerts", None, 0, 0, 0, 0, ()),))),
+            "NOT verified: nothing was compared of alerts",
+        ),
+        (
+            Verdict(replace(PROVED, ledger=(LedgerLine("rows read = logged", 8, 9),))),
+            "NOT verified: the output is what a batch run over the logged rows gives, but the ledger",
+        ),
         (Verdict(why_not="the log is damaged"), "NOT verified: the log is damaged"),
     ],
 )

@@ -77,7 +77,7 @@ def _in_words(facts: Facts) -> str:
         happened = f"times begun: {len(facts.lives.spells) + facts.lives.earlier}"
     said = {
         True: "verified: the output equals one batch run",
-        False: f"NOT verified: {facts.verdict.why_not or 'the output is not what a batch run gives; the page has more'}",
+        False: f"NOT verified: {facts.verdict.why}",
         None: "not verified (--no-verify)",
     }
     return f"{happened}; {said[facts.verdict.ok]}"

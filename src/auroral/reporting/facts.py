@@ -44,10 +44,23 @@ class Verdict:
             return None
         return self.report is not None and self.report.ok
 
+    @property
+    def why(self) -> str:
+        """What keeps it from being proved."""
+        if self.report is None or self.report.ok:
+            return self.why_not
+        if any(one.frontier is not None and not one.ok for one in self.report.outputs):
+            return "the output is not what a batch run over the logged rows gives"
+        if not_begun := [one.stream for one in self.report.outputs if one.frontier is None]:
+            return f"nothing was compared of {', '.join(not_begun)}, of which no bucket was ever closed"
+        return (
+            "the output is what a batch run over the logged rows gives, but the ledger or a file is not as it must be"
+        )
+
     def to_json(self) -> dict[str, Any]:
         return {
             "ok": self.ok,
-            "why_not": self.why_not,
+            "why_not": self.why,
             "report": None if self.report is None else self.report.to_json(),
         }
 

@@ -55,13 +55,15 @@ def _head(facts: Facts, title: str) -> Markup:
 def _verdict(facts: Facts) -> Markup:
     verdict = facts.verdict
     if verdict.ok is None:
-        words = f"Not verified: {verdict.why_not}. Whether the output is right is not said here: auroral verify {facts.folder}"
+        words = (
+            f"Not verified: {verdict.why}. Whether the output is right is not said here: auroral verify {facts.folder}"
+        )
         return tag("p", tag("b", "? "), words, class_="verdict unknown")
     if verdict.ok:
         words = "Proved: the stable output equals one plain batch run over the logged rows, bit for bit."
         return tag("p", tag("b", "✓ "), words, class_="verdict right")
-    why = verdict.why_not or "the output is not what a batch run over the logged rows gives; see Proof below"
-    return tag("p", tag("b", "✗ "), f"NOT verified: {why}", class_="verdict wrong")
+    more = "" if verdict.report is None else "; see Proof below"
+    return tag("p", tag("b", "✗ "), f"NOT verified: {verdict.why}{more}", class_="verdict wrong")
 
 
 def _tiles(facts: Facts) -> Markup:
@@ -216,7 +218,7 @@ def _ledger(facts: Facts) -> Markup:
 def _proof(facts: Facts) -> Markup:
     verdict = facts.verdict
     if verdict.report is None:
-        return _section("Proof", tag("p", f"There is none: {verdict.why_not}.", class_="none"))
+        return _section("Proof", tag("p", f"There is none: {verdict.why}.", class_="none"))
     report = verdict.report
     rows: list[list[Child]] = []
     for one in report.outputs:
