@@ -171,7 +171,7 @@ def test_where_metrics_are_asked_for(given: str, found: str) -> None:
 
 @pytest.mark.parametrize("given", ["", "localhost", "70000", "a b:9", "0"])
 def test_what_is_no_address(given: str) -> None:
-    with pytest.raises(ValueError, match=r"endpoint|no port"):
+    with pytest.raises(ValueError, match="allowed: PORT, HOST:PORT or off"):
         parse_metrics(given)
 
 
@@ -196,7 +196,10 @@ def test_a_port_that_is_taken_is_said_before_anything_is_changed(deployed: Deplo
         pytest.raises(DeploymentError, match=rf"east cannot tell its metrics at 127.0.0.1:{base + 3}\n"),
     ):
         with_metrics(deployed, f"127.0.0.1:{base}")
-    with pytest.raises(DeploymentError, match="allowed: an address of this machine"):
+    with pytest.raises(
+        DeploymentError,
+        match=r"(?s)allowed: an address of this machine.*made already: auroral up --folder \S+ --metrics PORT",
+    ):
         with_metrics(deployed, "127.0.0.1:65533")
     assert Deployed.look(deployed.folder, deployed.checked).agreed.metrics == ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from auroral.dpc.assembly import CATALOG, CLIENT
 from auroral.edge.durable import replace_file
@@ -30,9 +31,13 @@ def parse_metrics(text: str) -> str:
     """`[HOST:]PORT`, or nothing for `off`; ValueError for anything else."""
     if text == "off":
         return ""
-    found = endpoint(f":{text}" if text.isdigit() else text, default_port=HIGHEST)
+    allowed = "allowed: PORT, HOST:PORT or off"
+    try:
+        found = endpoint(f":{text}" if text.isdigit() else text, default_port=HIGHEST)
+    except ValueError as error:
+        raise ValueError(f"{text[:60]!r} is no address for metrics; {allowed}") from error
     if found.port == HIGHEST:
-        raise ValueError(f"{text[:60]!r} has no port; allowed: PORT, HOST:PORT or off")
+        raise ValueError(f"{text[:60]!r} has no port; {allowed}")
     return str(found)
 
 
@@ -44,7 +49,7 @@ def places(deployed: Deployed) -> dict[str, Endpoint]:
 def with_metrics(deployed: Deployed, where: str) -> Deployed:
     """Durable when this returns, and written down for Prometheus. Processes that run follow by themselves."""
     if where != deployed.agreed.metrics:
-        _must_be_free(places(replace(deployed, agreed=replace(deployed.agreed, metrics=where))))
+        _must_be_free(places(replace(deployed, agreed=replace(deployed.agreed, metrics=where))), deployed.folder)
         deployed = deployed.agree_on(metrics=where)
     write_targets(deployed)
     return deployed
@@ -60,13 +65,13 @@ def write_targets(deployed: Deployed) -> None:
         replace_file(deployed.folder / TARGETS, json.dumps(told, indent=1).encode())
 
 
-def _must_be_free(wanted: Mapping[str, Endpoint]) -> None:
+def _must_be_free(wanted: Mapping[str, Endpoint], folder: Path) -> None:
     for name, at in wanted.items():
         if at.port > HIGHEST or not can_be_bound(at.host, at.port):
             raise DeploymentError(
                 f"{name} cannot tell its metrics at {at}\n"
                 f"    allowed: an address of this machine, and a port of which the {len(wanted)} from it on are free, one for each process\n"
-                "    next: another port"
+                f"    next: another port; the deployment is made already: auroral up --folder {folder} --metrics PORT"
             )
 
 
