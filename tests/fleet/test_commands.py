@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from argparse import Namespace
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +14,9 @@ import pytest
 
 import auroral
 from auroral.commands.fleet import change
+from auroral.commands.fleet.common import Outcome
 from auroral.commands.fleet.watch import _shown, in_times
+from auroral.model.errors import AuroralError
 from auroral.node.fleet.clock import Clock
 from auroral.node.fleet.deployed import Deployed, DeploymentError
 from auroral.node.fleet.eventlog import EventLog, EventReader, events_in
@@ -105,3 +110,13 @@ def test_what_happened_since_is_read_once_and_no_half_of_a_line(tmp_path: Path) 
     # As after `auroral up` into a folder that was emptied.
     file.write_bytes(b'{"at": 1, "process": "na", "event": "new"}\n')
     assert [event["event"] for event in reader.new()] == ["new"] == [event["event"] for event in events_in(tmp_path)]
+
+
+def test_what_was_decided_is_told_also_where_the_next_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    def outcomes() -> Iterator[Outcome]:
+        yield Outcome(0, "count: version 2 holds", {"query": "count", "changed": True})
+        raise AuroralError("the catalog is away")
+
+    with pytest.raises(AuroralError):
+        change._all_told(outcomes(), Namespace(json=True))
+    assert json.loads(capsys.readouterr().out) == {"outcomes": [{"query": "count", "changed": True}]}

@@ -76,11 +76,14 @@ def run(args: Namespace) -> int:
 def _all_told(outcomes: Iterator[Outcome] | list[Outcome], args: Namespace) -> int:
     """Each in words when it is known; for machines, all of them at the end."""
     codes, said = [FINE], []
-    for one in outcomes:
-        codes.append(one.code if args.json else one.tell(False))
-        said.append(one.said)
-    if args.json:
-        say_json({"outcomes": said})
+    try:
+        for one in outcomes:
+            codes.append(one.code if args.json else one.tell(False))
+            said.append(one.said)
+    finally:
+        # What is decided stays so, also where the next one fails.
+        if args.json:
+            say_json({"outcomes": said})
     return max(codes)
 
 
