@@ -18,6 +18,7 @@ BENCHMARKS: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
     "catchup": (catchup.measure, "five million rows at once, against the plain batch and Structured Streaming"),
     "windows": (windows.measure, "windows of 10 and of 1,000 buckets on the same data"),
     "folds": (folds.measure, "a bucket that touches 1,000 keys of a fold, with 1,000 and with 1,000,000 keys in all"),
+    "tables": (folds.measure_tables, "the same, with a table that rows are looked up in and added to"),
     "wire": (
         wire.measure,
         "a bucket from a source to where a replica has taken it in, and a message over Flight alone",

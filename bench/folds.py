@@ -1,6 +1,6 @@
 """What a bucket costs a fold must not depend on how many keys there are in all: 1,000 keys touched, of 1,000 and of 1,000,000.
 
-Running totals. Three things are timed, each with few and with many keys in turn, on rows that are the same but for the keys: the engine alone;
+Running totals, and a table that rows are looked up in and added to. Three things are timed, each with few and with many keys in turn, on rows that are the same but for the keys: the engine alone;
 a job of a replica, with the state that it hands to the protocol; and a snapshot of the state, on disk.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,10 +36,19 @@ TOUCHED = 1_000
 FEW, MANY = TOUCHED, 1_000_000
 MOST = 600
 AT_MOST = 1.5
+Make = Callable[[], au.DiagramBuilder]
 
 
 def measure(keys: int = MANY, most: int = MOST) -> dict[str, Any]:
     """With so many keys in all, and at most so many buckets."""
+    return _measured(_totals, keys, most)
+
+
+def measure_tables(keys: int = MANY, most: int = MOST) -> dict[str, Any]:
+    return _measured(_accounts, keys, most)
+
+
+def _measured(diagram: Make, keys: int, most: int) -> dict[str, Any]:
     spark = start_session()
     lines, found = [], {}
 
@@ -50,10 +59,10 @@ def measure(keys: int = MANY, most: int = MOST) -> dict[str, Any]:
             f"ratio {many / few:.2f} (at most {AT_MOST})"
         )
 
-    with _engines(spark, keys) as engines:
+    with _engines(spark, diagram, keys) as engines:
         note("engine", "a bucket, in the engine", *_medians(engines, most))
         note("snapshot", "what a bucket changed of the state, written", *map(_snapshot, engines))
-    with _replicas(spark, keys) as replicas:
+    with _replicas(spark, diagram, keys) as replicas:
         note("replica", "a bucket, as a job of a replica", *_medians(replicas, most))
     return {"table": lines, "touched": TOUCHED, "few": FEW, "many": keys, **found}
 
@@ -69,10 +78,24 @@ def _medians(pair: Sequence[_Engine | _Replica], most: int) -> list[float]:
     return [statistics.median(given[-100:]) for given in times]
 
 
-def _diagram() -> au.DiagramBuilder:
+def _totals() -> au.DiagramBuilder:
     net = au.diagram("folds", bucket="1s")
     net.input("a", "ts timestamp, k long, v double", stime="ts").running(
         "totals", {"n": "count()", "s": "sum(v)", "m": "max(v)"}, by=["k"]
+    ).output()
+    return net
+
+
+def _accounts() -> au.DiagramBuilder:
+    """A row opens the account of its key, or is added to it."""
+    net = au.diagram("tables", bucket="1s")
+    accounts = net.table("accounts", "k long, n long, s double", key=["k"])
+    paid = net.input("a", "ts timestamp, k long, v double", stime="ts")
+    known, new = paid.exists("known", accounts, where="accounts.k = input.k", otherwise=True)
+    new.insert("open", accounts, {"k": "input.k", "n": "1", "s": "input.v"})
+    balance = {"k": "new.k", "s": "new.s"}
+    known.update(
+        "totals", accounts, {"n": "n + 1", "s": "s + input.v"}, where="accounts.k = input.k", columns=balance
     ).output()
     return net
 
@@ -98,7 +121,7 @@ class _Engine:
     def __init__(self, running: Engine, keys: int):
         self.running, self.keys = running, keys
         self._run(0, np.arange(keys, dtype=np.int64))
-        assert len(running.states.of("totals@state")) == keys
+        assert keys in {len(running.states.of(edge)) for edge in running.states.edges}
 
     def bucket(self, number: int) -> float:
         return self._run(number, _touched(number, self.keys))
@@ -117,8 +140,8 @@ def _touched(number: int, keys: int) -> np.ndarray[Any, Any]:
 
 
 @contextmanager
-def _engines(spark: SparkSession, keys: int) -> Iterator[tuple[_Engine, _Engine]]:
-    with engine(spark, _diagram()) as few, engine(spark, _diagram()) as many:
+def _engines(spark: SparkSession, diagram: Make, keys: int) -> Iterator[tuple[_Engine, _Engine]]:
+    with engine(spark, diagram()) as few, engine(spark, diagram()) as many:
         yield _Engine(few, FEW), _Engine(many, keys)
 
 
@@ -158,8 +181,8 @@ class _Replica:
 
 
 @contextmanager
-def _replicas(spark: SparkSession, keys: int) -> Iterator[tuple[_Replica, _Replica]]:
-    (fragment,) = cut(_diagram().check()).all
+def _replicas(spark: SparkSession, diagram: Make, keys: int) -> Iterator[tuple[_Replica, _Replica]]:
+    (fragment,) = cut(diagram().check()).all
     with tempfile.TemporaryDirectory() as folder:
         few, many = (Evaluation(spark, lambda _: fragment, 0, Path(folder) / name) for name in ("few", "many"))
         yield _Replica(few, FEW), _Replica(many, keys)
