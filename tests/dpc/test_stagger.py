@@ -238,6 +238,7 @@ def test_nobody_waits_for_a_peer_that_is_gone():
     assert found.may_correct(1.3, ["d", "e"])
     found.rewire(("e",))
     assert not found.may_correct(1.3, ["e"]), "who granted it is gone, and e keeps nothing up"
-    list(found.ask("e", Ask(1, 5.0), False, 1.4))
+    list(found.ask("a", Ask(1, 5.0), False, 1.4))
+    assert found.promised, "a comes first by name"
     found.rewire(("f",))
     assert found.promised == {}
