@@ -31,6 +31,8 @@ SERVICE = {
         "build",
         "init",
         "entrypoint",
+        "environment",
+        "container_name",
         "command",
         "hostname",
         "volumes",
@@ -94,7 +96,8 @@ def test_what_the_compose_file_names_is_there() -> None:
 
 def test_addresses_are_the_same_in_all_files() -> None:
     given = compose()
-    (config,) = given["networks"]["line"]["ipam"]["config"]
+    line = given["networks"]["line"]
+    (config,) = line["ipam"]["config"]
     hosts = {name: service["networks"]["line"]["ipv4_address"] for name, service in given["services"].items()}
     assert all(ip_address(host) in ip_network(config["subnet"]) for host in hosts.values())
     (nodes,) = yaml.safe_load((SITES / "deploy.yaml").read_text())["replica_sets"]
@@ -103,6 +106,10 @@ def test_addresses_are_the_same_in_all_files() -> None:
     assert (
         re.search(r"feed.py (\S+)", west)[1] == re.search(r"--input west=tcp:(\S+)", (SITES / "east.sh").read_text())[1]
     )
+    unplugged = f"{line['name']} {given['services']['west']['container_name']}\n"
+    readme = (SITES / "README.md").read_text()
+    assert f"network disconnect {unplugged}" in readme
+    assert f"network connect --ip {hosts['west']} {unplugged}" in readme
 
 
 def test_the_scripts_run_commands_that_there_are() -> None:

@@ -73,6 +73,7 @@ def test_each_finds_what_is_in_its_rows(calm: dict[str, Tried]) -> None:
     costs = calm["wide_area"].rows("servers")
     assert min(costs[:4], key=lambda row: row["cost"])["server"] == wide_area.BUSY
     assert min(costs[-4:], key=lambda row: row["cost"])["server"] == "mit"
+    assert rows_of(calm["netmon"], "alerts", "src") == {"10.66.6.6"}, "the host that scans"
     assert len(calm["netmon"].rows("alerts")) > 3
 
 
