@@ -209,6 +209,16 @@ def test_sources_are_paused_and_go_on(found: StandIns, operator: Operating) -> N
     assert "'mergea' is no source" in operator.act(do="pause", source="mergea")["error"]
 
 
+def test_an_output_without_a_bound_is_not_said_to_become_tentative(tmp_path: Path) -> None:
+    d = auroral.diagram("d", bucket="1s")
+    east, west = (d.input(name, "n int") for name in ("east", "west"))
+    east.union("both", west).output()
+    with standing_in(tmp_path / "live", d) as found, served(found.deployed.folder, port=0, controls=True) as page:
+        operator = Operating(page.address, found.deployed.folder)
+        (_, said) = operator.foretell(do="pause", source="east")["words"]
+        assert said == "both gives nothing, until what it needs is back."
+
+
 def test_queries_are_moved(found: StandIns, operator: Operating) -> None:
     asked = {"do": "move", "query": "merge", "node": "watcha", "from": "mergea"}
     assert "The replica of merge on mergea goes to watcha." in operator.foretell(**asked)["words"]

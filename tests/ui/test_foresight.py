@@ -70,3 +70,9 @@ def test_a_join_cannot_do_without_either_side() -> None:
     left.join("both", right, on="left.k = right.k", within="1s").output(availability="9s")
     assert foresee(world(d, None)).outputs["both"].level is Level.STABLE
     assert foresee(world(d, None, silent=["left"])).outputs["both"].level is Level.NOTHING
+
+
+def test_what_has_no_bound_waits_and_is_never_tentative() -> None:
+    assert alerts(silent=["lima"], unbounded=["alerts"]).level is Level.NOTHING
+    assert alerts(silent=["lima"], unbounded=["connections", "alerts"]).level is Level.NOTHING
+    assert alerts(dead=["watcha"], unbounded=["connections", "alerts"]).level is Level.STABLE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ Words = list[str]
 
 def world_of(deployed: Deployed, groups: Sequence[Group], status: Status) -> World:
     """As it is now."""
+    assembly = deployed.assembly
     return World(
         sources=tuple(deployed.fragments.sources),
         queries=[(group.fragment, group.nodes) for group in groups],
@@ -28,6 +30,7 @@ def world_of(deployed: Deployed, groups: Sequence[Group], status: Status) -> Wor
         cut=frozenset(
             frozenset((name, peer)) for name, said in status.items() for peer in (said or {}).get("cut_off", ())
         ),
+        unbounded=frozenset(s for group in groups for s in group.fragment.streams if assembly.bound(s) == math.inf),
     )
 
 
@@ -141,8 +144,8 @@ class Confirming:
             case Level.STABLE:
                 return f"{stream} {'goes on' if same else 'becomes'} stable, from {after.giver}."
             case Level.TENTATIVE:
-                bound = self.deployed.agreed.bounds.get(stream)
-                within = "" if bound is None else f" within X = {bound:g} s"
+                bound = self.deployed.agreed.bounds.get(stream, math.inf)
+                within = "" if bound == math.inf else f" within X = {bound:g} s"
                 without = f" without {_and(sorted(after.without))}" if after.without else ""
                 still = "stays tentative" if same else "becomes tentative"
                 return (

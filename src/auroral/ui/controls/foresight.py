@@ -7,7 +7,7 @@ tentatively without what is missing, and stops where it cannot do without it.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 from auroral.dpc.assembly import CLIENT
@@ -44,6 +44,8 @@ class World:
     silent: frozenset[str] = frozenset()
     cut: frozenset[frozenset[str]] = frozenset()
     """Pairs between which nothing passes."""
+    unbounded: frozenset[str] = frozenset()
+    """Streams that wait for ever for what is missing: without a bound nothing is tentative."""
 
     def reach(self, one: str, other: str) -> bool:
         return not self.dead & {one, other} and frozenset((one, other)) not in self.cut
@@ -66,7 +68,9 @@ def foresee(world: World) -> Foreseen:
         for node in nodes:
             for output in fragment.outputs:
                 got = {stream: _got(world, found, stream, node) for stream in output.reads}
-                found.replicas[output.stream, node] = _given(node, got, output.required, node in world.dead)
+                given = _given(node, got, output.required, node in world.dead)
+                waits = given.level is Level.TENTATIVE and output.stream in world.unbounded
+                found.replicas[output.stream, node] = replace(given, level=Level.NOTHING) if waits else given
     found.outputs = {stream: _got(world, found, stream, CLIENT) for stream in world.outputs}
     return found
 
