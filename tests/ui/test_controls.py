@@ -237,6 +237,13 @@ def test_queries_are_moved(found: StandIns, operator: Operating) -> None:
     assert (name, moved["leaves"], moved["comes"]) == ("catalog", "merge@mergea", "merge@watcha")
 
 
+def test_what_others_changed_meanwhile_is_known_also_where_nobody_looks(found: StandIns, operator: Operating) -> None:
+    asked = {"do": "move", "query": "merge", "node": "mc", "from": "mergea"}
+    assert "a new node" in operator.foretell(**asked)["words"][0]
+    found.deployed.add("mc", "127.0.0.1:26400", "mergea")
+    assert operator.foretell(**asked)["words"][0] == "The replica of merge on mergea goes to mc."
+
+
 def modify(value: str) -> dict[str, Any]:
     return {"modify": "alerts", "parameters": [{"name": "expression.0", "value": value}]}
 
@@ -330,6 +337,10 @@ def test_what_is_not_known_is_refused(operator: Operating) -> None:
     for asked in ({}, {"do": "down"}, {"do": "kill"}, {"do": "cut", "one": 1, "other": 2}, {"do": ["kill"]}):
         assert "allowed: kill, pause" in operator.act(**asked)["error"]
     assert "allowed: modify, insert, remove" in operator.act(do="change")["error"]
+    for parameters in ([1], [{}], [{"name": "expression.0", "value": 1}], [{"name": "x", "value": "1", "sql": 1}]):
+        edit = {"modify": "alerts", "parameters": parameters}
+        assert "is no parameter" in operator.act(do="change", edit=edit)["error"], parameters
+    assert "allowed: modify, insert, remove" in operator.act(**insert(parameters=1))["error"]
     move = '<borealis><move box="hosts" node="mergea"/></borealis>'
     assert "has a <move>" in operator.act(do="change", update=move)["error"]
     assert "what is to be changed" in operator.act(do="change", update="<borealis><flie/></borealis>")["error"]

@@ -199,10 +199,12 @@ async def _asked(request: Request) -> dict[str, Any] | Response:
 
 
 def _control(watched: Watched, step: str, asked: dict[str, Any]) -> dict[str, Any]:
+    if step == "enter":
+        return {}
+    # As it is now: it may be that nobody looked for a while, and a command changed it.
+    watched.look()
     operator = Operator(_known(watched), watched.groups)
     match step:
-        case "enter":
-            return {}
         case "foretell":
             return operator.foretell(asked)
         case "act":

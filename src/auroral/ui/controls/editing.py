@@ -53,8 +53,14 @@ def update_text(groups: Sequence[Group], edit: Mapping[str, Any]) -> str:
         case {"modify": str(name), "parameters": list(parameters)}:
             _box(groups, name)
             edits = [_modified(name, parameters)]
-        case {"insert": str(name), "type": str(kind), "before": str(before), "stream": str(stream), **rest}:
-            edits = list(_inserted(groups, name, kind, before, stream, rest.get("parameters", [])))
+        case {
+            "insert": str(name),
+            "type": str(kind),
+            "before": str(before),
+            "stream": str(stream),
+            "parameters": list(parameters),
+        }:
+            edits = list(_inserted(groups, name, kind, before, stream, parameters))
         case {"remove": str(name)}:
             edits = list(_removed(groups, name))
         case _:
@@ -105,9 +111,12 @@ def _removed(groups: Sequence[Group], name: str) -> Iterator[Element]:
 
 def _parameters(given: Sequence[Any]) -> Iterator[Element]:
     for one in given:
-        name, value, sql = str(one["name"]).strip(), str(one["value"]), one.get("sql")
-        if name:
-            yield made("parameter", {"name": name, "value": value, "auroral:sql": sql if sql is None else str(sql)})
+        match one:
+            case {"name": str(name), "value": str(value), **rest} if isinstance(sql := rest.get("sql"), str | None):
+                if name.strip():
+                    yield made("parameter", {"name": name.strip(), "value": value, "auroral:sql": sql})
+            case _:
+                raise DeploymentError(f"{str(one)[:100]} is no parameter\n    allowed: a name and a value, as text")
 
 
 def _box(groups: Sequence[Group], name: str) -> tuple[Group, Box]:
