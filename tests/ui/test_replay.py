@@ -125,6 +125,57 @@ def test_who_did_not_speak_for_long_was_not_there(folder: Path) -> None:
     assert replaying._status(last + recording.stale_after + 1)["watcha"] is None
 
 
+def test_who_was_ended_from_outside_is_down_in_the_timeline_too(tmp_path: Path) -> None:
+    with standing_in(tmp_path / "live") as found:
+        all_is_well(found)
+        record(found, 60, 0)
+        said, at = found.says["watcha"], time.time() - 100
+        recorder = Recorder(found.deployed.folder, "watcha")
+        for second in (0, 2, 4):
+            recorder.write(at=at + second, status=said)
+        recorder.close()
+        replaying = Replaying(open_recording(found.deployed.folder))
+
+        def watcha(seconds: float) -> list[str]:
+            (row,) = [row for row in replaying.frame(at + seconds)["timeline"] if row["process"] == "watcha"] or [{}]
+            return [str(condition) for condition, _, _ in row.get("bars", ())]
+
+        assert "failed" not in watcha(13)
+        assert watcha(15)[-1] == "failed" and "watcha" in replaying.frame(at + 15)["down"]
+        # It is back a minute ago.
+        assert watcha(50)[-1] == "stable" and "watcha" not in replaying.frame(at + 50)["down"]
+
+
+def test_failures_are_marked_however_much_happened_afterwards(tmp_path: Path) -> None:
+    with standing_in(tmp_path / "live") as found:
+        all_is_well(found)
+        now = time.time()
+        record(found, 60, 0)
+        found.note("watcha", "job failed", now - 50, stream="alerts")
+        for n in range(300):
+            found.note("watcha", "asks", now - 40 + n / 10, core="watch@watcha", peer="watch@watchb")
+        marks = Replaying(open_recording(found.deployed.folder)).facts()["marks"]
+        assert [what for _, what in marks] == ["watcha: a job of alerts failed"]
+
+
+def test_a_box_is_told_of_as_it_was_then(tmp_path: Path) -> None:
+    with standing_in(tmp_path / "live") as found:
+        all_is_well(found)
+        record(found, 60, 20)
+        found.says["watcha"] = {**(found.says["watcha"] or {}), "left_out": {"hosts: too wide": 7}}
+        record(found, 18, 0)
+        with replayed(found.deployed.folder, port=0) as page:
+            visitor = Visitor(page.address)
+            facts = visitor.json("/api/mode")["replay"]
+
+            def counts(at: float) -> list[str]:
+                return [name for name, _ in visitor.json(f"/api/box?name=hosts&at={at}")["counts"]]
+
+            assert "left out on watcha" in counts(facts["end"])
+            assert "left out on watcha" not in counts(facts["begin"] + 10)
+            assert visitor.get("/api/box?name=hosts&at=now").status == 404
+
+
 def test_a_source_is_not_silent_because_it_says_little(tmp_path: Path) -> None:
     with standing_in(tmp_path / "live") as found:
         deployed, first = found.deployed, found.deployed.first

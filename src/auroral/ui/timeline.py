@@ -43,10 +43,11 @@ _MARKS = {
     "inputs far apart": "{detail}",
 }
 _TURNS = {"paused": Condition.SILENT, "full": Condition.BLOCKED, "input failed": Condition.FAILED}
-_ALARMS = frozenset({"killed", "failed", "cut off", "paused", "input failed", "not started", "job failed"}) | {
+ALARMS = frozenset({"killed", "failed", "cut off", "paused", "input failed", "not started", "job failed"}) | {
     *("diverged", "damaged", "gap", "lost from a full buffer", "sink failing", "bound too short", "seen down"),
     *("full", "history failing"),
 }
+"""Bad news."""
 
 
 @dataclass(slots=True)
@@ -105,7 +106,7 @@ class Timeline:
     def _one(self, row: Row, event: Mapping[str, Any]) -> None:
         kind, at = str(event["event"]), float(event["at"])
         if (words := _MARKS.get(kind)) is not None:
-            row.mark(at, words.format_map(_Said(event)), kind in _ALARMS)
+            row.mark(at, words.format_map(_Said(event)), kind in ALARMS)
         if kind in _DOWN:
             row.turn(self.ended if kind == "ending" else Condition.FAILED, at)
         elif kind == "state":

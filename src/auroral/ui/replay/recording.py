@@ -6,7 +6,7 @@ A trace is a file of JSON lines. The first has the stage; each of the others a t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -64,9 +64,24 @@ def _of_folder(folder: Path) -> Recording:
     # Events may go back further than what was recorded of the rest.
     begin = next(float(one["at"]) for one in moments if "status" in one)
     kept = [one for one in moments if one["at"] >= begin - _STALE]
+    kept = _sorted([*kept, *_fell_silent(kept)])
     # What a source said is older than that of one that is asked: it is not silent for it.
     patient = replace(stage, patience={source: seconds + EVERY for source, seconds in stage.patience.items()})
     return Recording(patient, kept, deployed.here, _STALE, groups)
+
+
+def _fell_silent(moments: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Who was ended from outside could not say so: from when on each process that said nothing any more was not there."""
+    said: dict[str, float] = {}
+    for one in moments:
+        if "status" in one:
+            process, at = str(one["process"]), float(one["at"])
+            if at - said.get(process, at) > _STALE:
+                yield {"at": said[process] + _STALE, "process": process, "status": None}
+            said[process] = at
+    for process, at in said.items():
+        if moments[-1]["at"] - at > _STALE:
+            yield {"at": at + _STALE, "process": process, "status": None}
 
 
 def _of_trace(file: Path) -> Recording:

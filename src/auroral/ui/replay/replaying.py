@@ -12,7 +12,7 @@ from auroral.ui.noticing import Noticing
 from auroral.ui.replay.recording import Recording
 from auroral.ui.showing import RATE_OVER, Rates, shown
 from auroral.ui.strips import Strips
-from auroral.ui.timeline import Timeline
+from auroral.ui.timeline import ALARMS, Timeline
 
 _ENDED = ("killed", "ending", "failed", "seen down")
 _MARKS = 400
@@ -34,9 +34,10 @@ class Replaying:
 
     def facts(self) -> dict[str, Any]:
         """Of the whole."""
-        with self._lock:
-            self._go_to(self.recording.end)
-            rows = self._timeline.to_json()
+        # Of these alone: a row remembers the last of its marks, of whatever kind.
+        bad = Timeline(self.recording.stage.about)
+        bad.add(one for one in self.recording.moments if one.get("event") in ALARMS)
+        rows = bad.to_json()
         marks = [[at, f"{row['process']}: {what}"] for row in rows for at, what, alarm in row["marks"] if alarm]
         return {"begin": self.recording.begin, "end": self.recording.end, "marks": sorted(marks)[:_MARKS]}
 
@@ -50,9 +51,9 @@ class Replaying:
             self._go_to(at)
             return {**found, "timeline": self._timeline.to_json(), "squares": self._strips.since(0)}
 
-    def status(self) -> Status:
-        """In the end."""
-        return self._status(self.recording.end)
+    def status(self, at: float) -> Status:
+        """Of all processes, at that time."""
+        return self._status(min(max(at, self.recording.begin), self.recording.end))
 
     def _status(self, at: float) -> dict[str, Mapping[str, Any] | None]:
         found: dict[str, Mapping[str, Any] | None] = {}

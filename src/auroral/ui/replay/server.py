@@ -29,7 +29,9 @@ def make_replay(replaying: Replaying, key: str, *, host: str, port: int, anywher
         return await asyncio.to_thread(answer, lambda: replaying.frame(_time(request.query_params.get("at", ""))))
 
     async def box(request: Request) -> Response:
-        return await asyncio.to_thread(answer, lambda: _box(replaying, request.query_params.get("name", "")))
+        asked = request.query_params
+        at = asked.get("at", str(recording.end))
+        return await asyncio.to_thread(answer, lambda: _box(replaying, asked.get("name", ""), _time(at)))
 
     async def stream(request: Request) -> Response:
         return answer(lambda: _stream(replaying, request.query_params.get("name", "")))
@@ -54,10 +56,10 @@ def _time(text: str) -> float:
     return found
 
 
-def _box(replaying: Replaying, name: str) -> dict[str, Any]:
+def _box(replaying: Replaying, name: str, at: float) -> dict[str, Any]:
     recording = replaying.recording
     if recording.groups:
-        return box_details(recording.groups, name, replaying.status())
+        return box_details(recording.groups, name, replaying.status(at))
     for box in recording.stage.picture["boxes"]:
         if box["name"] == name:
             gives = [{"stream": stream, "fields": ""} for stream in box.get("outputs", ())]

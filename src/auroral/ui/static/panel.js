@@ -60,7 +60,9 @@ export class Panel {
     const turn = ++this.turn;
     let parts;
     try {
-      const found = await ask(`/api/${this.what}`, { name: this.name });
+      // Of a recording, as it was then.
+      const then = this.live?.now ? { at: this.live.now } : {};
+      const found = await ask(`/api/${this.what}`, { name: this.name, ...then });
       parts = this.what === "box" ? [...boxParts(found), ...boxEdits(found, this.controls)] : this.streamParts(found);
     } catch (error) {
       parts = [html("pre", { class: "story" }, error.message)];
