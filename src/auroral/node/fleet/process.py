@@ -75,7 +75,9 @@ class Process:
         self.refusals = Refusals(self.events, self.clock)
         self.transport.told_refused = self.refusals.note
         self.host = Host(self.clock, self.transport)
-        self.host.shown += [self._shown, Turns(self.events).saw]
+        turns = Turns(self.events)
+        self.host.shown += [self._shown, turns.saw]
+        self.host.observed.append(turns.heard)
         self.host.failed = self._failed
         self.failure: BaseException | None = None
         self.new = deployed.agreed.first is None

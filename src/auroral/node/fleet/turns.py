@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from auroral.dpc.events import Effect, Send
+from auroral.dpc.events import Disconnected, Effect, Event, Received, Send
 from auroral.dpc.values import Ask, Grant, Refuse, Release
 from auroral.node.fleet.eventlog import EventLog
 
@@ -23,3 +23,11 @@ class Turns:
         if isinstance(effect, Send) and said is not None and self._last.get((core, effect.to)) != said:
             self._last[core, effect.to] = said
             self.events.note(said, core=core, peer=effect.to)
+
+    def heard(self, core: str, event: Event, _: Sequence[Effect]) -> None:
+        """A turn that was given back, or whose owner is gone, is over: what is said of the next one is said of another."""
+        match event:
+            case Received(peer, Release()) | Disconnected(peer):
+                self._last.pop((core, peer), None)
+            case _:
+                pass
