@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from auroral.cli import main
+from auroral.node.fleet.clock import Clock
 from auroral.node.fleet.recording import Recorder, recorded_in
 from auroral.ui.replay.recording import NoRecording, open_recording
 from auroral.ui.replay.replaying import Replaying
@@ -56,6 +58,30 @@ def test_a_full_disk_is_told_once_and_ends_nothing(tmp_path: Path, caplog: pytes
     for n in range(3):
         recorder.write(at=float(n), status={})
     assert len(caplog.records) == 1 and "nothing is recorded" in caplog.text
+
+
+def test_an_answer_that_cannot_be_had_ends_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """What a background task fails with ends its process."""
+    answers: list[Any] = [{"n": 1}, RuntimeError("it changes just now"), {"n": 2}]
+    recorder = Recorder(tmp_path, "na")
+
+    def said() -> dict[str, Any]:
+        recorder.turned.set()
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        if not answers:
+            recorder.turned.clear()
+        return dict(answer)
+
+    async def some_time() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(recorder.run(said, Clock()), 0.3)
+
+    asyncio.run(some_time())
+    recorder.close()
+    assert [one["status"] for one in recorded_in(tmp_path)] == [{"n": 1}, {"n": 2}]
+    assert "it changes just now" in caplog.text
 
 
 # A deployment's folder

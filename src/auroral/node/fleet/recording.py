@@ -43,7 +43,10 @@ class Recorder:
         """For as long as the process lives."""
         while True:
             self.turned.clear()
-            self.write(at=round(clock.now(), 3), status=said())
+            try:
+                self.write(at=round(clock.now(), 3), status=said())
+            except Exception as error:  # noqa: BLE001  whatever it was: nobody may end because of what is only to be looked at
+                self._cannot(error)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.turned.wait(), EVERY)
 
@@ -52,12 +55,16 @@ class Recorder:
         try:
             self._with_room(len(line)).write(line)
         except OSError as error:
-            # A full disk. Once, and not every few seconds for as long as it lasts.
-            if str(error) != self._fails:
-                _log.error("nothing is recorded: %s", error)
-            self._fails = str(error)
+            # A full disk.
+            self._cannot(error)
         else:
             self._fails = ""
+
+    def _cannot(self, error: Exception) -> None:
+        """Told once, and not every few seconds for as long as it lasts."""
+        if str(error) != self._fails:
+            _log.error("nothing is recorded: %r", error, exc_info=None if isinstance(error, OSError) else error)
+        self._fails = str(error)
 
     def _with_room(self, length: int) -> IO[bytes]:
         if self._opened is not None and self._opened.tell() + length > self.most:
