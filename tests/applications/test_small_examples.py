@@ -30,7 +30,7 @@ def diagram(file: str) -> Diagram:
 
 
 CASES = {
-    "netmon": ("netmon.py", "netmon-deploy.yaml", netmon_rows, "at 10s silence bern; at 25s resume bern", "alerts"),
+    "netmon": ("netmon.py", "netmon-deploy.yaml", netmon_rows, "at 10s silence bern; at 15s crash monitora; at 25s resume bern; at 30s restart monitora", "alerts"),
     "building": (
         "building/building.py",
         "building/deploy.yaml",
@@ -49,7 +49,7 @@ CASES = {
         "wide_area/wide_area.py",
         "wide_area/deploy.yaml",
         wide_area.reports,
-        "at 15s silence uw; at 35s resume uw",
+        "at 15s silence uw; at 20s crash loadsa; at 35s resume uw; at 40s restart loadsa",
         "servers",
     ),
 }
