@@ -1,4 +1,4 @@
-"""The state of a fold: stable, tentative, and what is kept of it (DESIGN 2, D67)."""
+"""The state of a fold: stable, tentative, and what is kept of it (D67)."""
 
 from __future__ import annotations
 

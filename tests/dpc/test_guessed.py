@@ -1,4 +1,4 @@
-"""Early cut-off: what was guessed right is final without another job (DESIGN 2, 6)."""
+"""Early cut-off: what was guessed right is final without another job."""
 
 from __future__ import annotations
 

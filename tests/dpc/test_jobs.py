@@ -242,7 +242,7 @@ def test_an_output_that_always_fails_is_tried_alone_and_ever_less_often():
 
 
 def test_a_job_for_many_buckets_says_of_each_how_late_it_is():
-    """DESIGN's bound: who reads them holds none of them for longer than is left of its time."""
+    """The bound: who reads them holds none of them for longer than is left of its time."""
     found = replica(SETTINGS)
     found.handle(Received("r", Subscribe("both", 0, Lane.BOTH, 0, False)), 0.1)
     for bucket in range(4):

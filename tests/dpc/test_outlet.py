@@ -163,7 +163,7 @@ def test_who_lost_everything_begins_with_what_it_needs():
 
 
 def test_what_is_sent_again_is_as_old_as_it_is():
-    """DESIGN's bound: what it took to switch, or to come back, counts; but not more than leaves time for other inputs."""
+    """The bound: what it took to switch, or to come back, counts; but not more than leaves time for other inputs."""
     found = Outlet("s", ("a",), SETTINGS)
     list(found.give_stable(rows(10), 5.0, [0.25]))
     list(found.give_stable(rows(11), 5.5))

@@ -457,7 +457,7 @@ def test_a_stable_job_ends_before_what_is_lost():
 
 
 def test_what_is_asked_of_the_coverage_holds_up_only_what_does_not_have_it():
-    """DESIGN's constraints: emit only if so many of the sources are there."""
+    """Constraints: emit only if so many of the sources are there."""
     for wanted in (1, 2):
         constraint = AtLeast(wanted, frozenset("st"))
         output = OutputSpec("o", {"s": 1, "t": 1}, (frozenset("st"),), (), (constraint,))

@@ -1,4 +1,4 @@
-"""Outputs that are given only if enough of their sources are in them (DESIGN's coverage and integrity constraints)."""
+"""Outputs that are given only if enough of their sources are in them (constraints on coverage)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize("wrong", ["fa", "fb"])
 def test_replicas_that_differ_both_fail_and_say_where(wrong):
-    """DESIGN 3: the output fails wherever it goes, and what is stable goes on coming."""
+    """The output fails wherever it goes, and what is stable goes on coming."""
     stage = Stage(chain("at 6s crash fb; at 9s restart fb", seconds=20))
     right = stage.world.evaluation
 

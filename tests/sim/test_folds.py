@@ -1,4 +1,4 @@
-"""Folds, whose state is of all of the past, under failures (D67, DESIGN 2)."""
+"""Folds, whose state is of all of the past, under failures (D67)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was guessed right is not computed again (DESIGN 2, 6: early cut-off)."""
+"""What was guessed right is not computed again (early cut-off)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Boxes that go by rows under failures: in the end they are as without any, by whatever way their state was come by (DESIGN 2)."""
+"""Boxes that go by rows under failures: in the end they are as without any, by whatever way their state was come by."""
 
 from __future__ import annotations
 

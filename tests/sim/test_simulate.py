@@ -156,7 +156,7 @@ def test_stable_output_grows_while_an_input_is_always_down():
 
 
 def test_the_bound_holds_for_failures_at_two_depths():
-    """DESIGN's bound: what was held back at one depth counts at the next."""
+    """The bound: what was held back at one depth counts at the next."""
     queries = (Query("u", Kind.UNION, ("s", "t")), Query("v", Kind.UNION, ("u.out", "z")))
     settings = Settings(bucket=0.5, bound=3.0)
     scenario = Scenario(7, ("s", "t", "z"), queries, {"u": 2, "v": 2}, settings, 60)
@@ -273,7 +273,7 @@ def test_a_source_that_closes_no_bucket_has_not_failed_altogether():
 
 @pytest.mark.parametrize(("late", "warned"), [(0.7, False), (0.8, True), (1.6, True), (2.8, True)])
 def test_a_source_whose_clock_is_behind_is_waited_for_and_reported(late, warned):
-    """DESIGN's skew: each input learns its usual offset; one above X/4 warns. Only until it is learned something may be tentative."""
+    """Skew: each input learns its usual offset; one above X/4 warns. Only until it is learned something may be tentative."""
     run = observed(replace(chain("", seconds=30), skews={"s": 0.0, "t": late}))
     outcome = judged(run)
     assert not outcome.violations, str(outcome)

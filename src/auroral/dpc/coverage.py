@@ -1,4 +1,4 @@
-"""What of its sources a tentative bucket was computed from, and what an application asks of that (DESIGN's algebra)."""
+"""What of its sources a tentative bucket was computed from, and what an application asks of that."""
 
 from __future__ import annotations
 

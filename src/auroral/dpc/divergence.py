@@ -1,4 +1,4 @@
-"""Replicas compare what they made stable: it must be the same, bit for bit (DESIGN 3).
+"""Replicas compare what they made stable: it must be the same, bit for bit.
 
 With its heartbeats a replica tells those that come before it by name the hashes of its new stable buckets. So of each pair one
 compares, whichever of both is ahead. If it finds a difference, it tells the other one what it has there. Which of both is wrong nobody

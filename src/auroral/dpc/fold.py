@@ -1,4 +1,4 @@
-"""The state of a fold: an output that depends on all of the past (DESIGN 2; D67).
+"""The state of a fold: an output that depends on all of the past (D67).
 
 The stable state stands where the output's frontier does. A tentative chain goes on from there, bucket by bucket, and is thrown away
 when it is corrected. Snapshots of the stable state are kept: the oldest is where a replica that lost everything begins again, so it

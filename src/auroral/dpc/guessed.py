@@ -1,5 +1,5 @@
 """What a replica made of buckets tentatively: where all that was read turns out to be as it was then, it is final, and no job is asked for
-(DESIGN 2, 6: early cut-off).
+(early cut-off).
 
 It is never given out from here as tentative (D70). Of each bucket of an input only the hash is remembered that jobs read last, and since
 when they have: a result that was made from an earlier one counts as wrong, so that what is remembered does not grow with windows.

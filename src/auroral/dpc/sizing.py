@@ -1,4 +1,4 @@
-"""How much a job takes at once, by how long earlier ones took (DESIGN 7).
+"""How much a job takes at once, by how long earlier ones took.
 
 Spark does not take a core away from a task: what is to be guessed waits for a job that corrects, and for the guess before it. So what a job that corrects takes for
 its rows, and a guess for all buckets but its first, is kept to a quarter of the time that is set aside for a guess. But a job also takes time whatever it reads: where that

@@ -81,7 +81,7 @@ class SUnion:
     failing_since: float | None = None
     """When it was last stable."""
     diverged: bool = False
-    """Whether another replica made something else of it (DESIGN 3)."""
+    """Whether another replica made something else of it."""
     fails: bool = False
     """Whether its jobs fail, one after the other: another replica's may not."""
     waits: bool = False

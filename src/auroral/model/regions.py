@@ -1,4 +1,4 @@
-"""Regions: boxes that share a table or a lockset, and the boxes between them, as one fold (DESIGN 2).
+"""Regions: boxes that share a table or a lockset, and the boxes between them, as one fold.
 
 What one box does to a table, the others see. So all of them work on one row after the other: rows enter a region in the order of stime, entry
 port and the port's order key, and each is followed to its end, through every box that it or its results reach, before the next one enters.

@@ -1,7 +1,7 @@
 """What two nodes say to each other first, and when they refuse each other.
 
-Positions in messages are bucket numbers, so both must mean the same by them: a peer with another bucket interval is refused. (That each
-receiver cuts into buckets of its own, as DESIGN 5 has it, is a later step.)
+Positions in messages are bucket numbers, so both must mean the same by them: a peer with another bucket interval is refused. (Receivers
+do not cut into buckets of their own.)
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ def _no_other_is_read(moment: Moment, name: str, stream: str, replicas: Iterable
 
 @AsItGoes
 def turns_come(run: Run) -> Judging:
-    """DESIGN's stagger rule: where one waits for its turn, one that it reaches corrects. Only one that was lost may be waited for, or
+    """Turns: where one waits for its turn, one that it reaches corrects. Only one that was lost may be waited for, or
     may have been promised something, for a lease."""
     replicas, moments = _replicas(run.scenario), News(run.moments)
     lost = {name: _lost(run.scenario, names) for name, names in replicas.items()}

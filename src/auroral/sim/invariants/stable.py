@@ -93,7 +93,7 @@ def replicas_agree(run: Run) -> Judging:
 
 
 def every_row_is_accounted_for(run: Run) -> Iterator[str]:
-    """DESIGN's ledger: every row that was logged goes once into what each life of a replica makes stable, bucket by bucket: no bucket is
+    """The ledger: every row that was logged goes once into what each life of a replica makes stable, bucket by bucket: no bucket is
     left out or made twice, and the job that truly made it, be it a tentative one that guessed right, read all that its version reads as
     it is in the end. None is late, rejected or shed in a simulation. What is lost by choice (D71) is in a declared gap."""
     for (core, life, stream), finals in run.finals.items():

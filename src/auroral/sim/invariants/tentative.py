@@ -46,7 +46,7 @@ def no_guesses_unless_so_set(run: Run) -> Judging:
 
 @AsItGoes
 def coverage_is_right(run: Run) -> Judging:
-    """DESIGN's coverage: what it says is missing or partial is what is, bucket by bucket; and it speaks of every source."""
+    """Coverage: what it says is missing or partial is what is, bucket by bucket; and it speaks of every source."""
     given, scenario = News(run.given), run.scenario
     sources = {stream: scenario.always_computed_from(stream) for stream in scenario.streams}
     while True:
@@ -72,7 +72,7 @@ def _wrongly_covered(one: Given, sources: set[str]) -> Iterator[str]:
 
 @AsItGoes
 def constraints_hold(run: Run) -> Judging:
-    """DESIGN's constraints: what is given tentatively has enough of its sources in it, and well enough."""
+    """Constraints: what is given tentatively has enough of its sources in it, and well enough."""
     given = News(run.given)
     outputs = {output.stream: output for query in run.scenario.queries for output in query.outputs}
     while True:
