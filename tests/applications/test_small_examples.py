@@ -30,7 +30,13 @@ def diagram(file: str) -> Diagram:
 
 
 CASES = {
-    "netmon": ("netmon.py", "netmon-deploy.yaml", netmon_rows, "at 10s silence bern; at 15s crash monitora; at 25s resume bern; at 30s restart monitora", "alerts"),
+    "netmon": (
+        "netmon.py",
+        "netmon-deploy.yaml",
+        netmon_rows,
+        "at 10s silence bern; at 15s crash monitora; at 25s resume bern; at 30s restart monitora",
+        "alerts",
+    ),
     "building": (
         "building/building.py",
         "building/deploy.yaml",
