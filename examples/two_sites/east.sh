@@ -6,6 +6,8 @@ if [ -d live ]; then
 else
   auroral up /app/deploy.yaml --diagram /app/sites.py --host 10.77.0.2 --tls --folder live \
     --input east=tcp:127.0.0.1:18401 --input west=tcp:10.77.0.2:18402
+fi
+if [ ! -e /handed/west.tgz ]; then
   auroral pack countb --folder live --out /handed/packed.tgz
   mv /handed/packed.tgz /handed/west.tgz
 fi
