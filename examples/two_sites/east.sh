@@ -8,6 +8,7 @@ else
     --input east=tcp:127.0.0.1:18401 --input west=tcp:10.77.0.2:18402
 fi
 if [ ! -e /handed/west.tgz ]; then
+  rm -f /handed/packed.tgz
   auroral pack countb --folder live --out /handed/packed.tgz
   mv /handed/packed.tgz /handed/west.tgz
 fi
