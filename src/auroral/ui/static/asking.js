@@ -18,8 +18,13 @@ export class Asking {
     });
     byId("ask-form").addEventListener("input", () => this.unchecked());
     this.doIt.addEventListener("click", () => this.act());
+    // A key that is still held down from before has confirmed nothing.
+    this.doIt.addEventListener("keydown", (event) => event.repeat && event.preventDefault());
     this.cancel.addEventListener("click", () => this.dialog.close());
-    this.dialog.addEventListener("close", () => this.turn++);
+    this.dialog.addEventListener("close", () => {
+      this.turn++;
+      this.back();
+    });
   }
 
   // `request` gives what is asked, from the fields as they are then.
@@ -33,9 +38,17 @@ export class Asking {
     this.doIt.hidden = false;
     say(this.cancel, "cancel");
     this.unchecked();
+    this.from = document.activeElement;
+    this.around = this.from?.closest("#controls-body, #panel-body");
+    this.place = this.around ? [...this.around.querySelectorAll("button")].indexOf(this.from) : -1;
     this.dialog.showModal();
     if (fields.length) this.fields.querySelector("input, select")?.focus();
     else this.foretell();
+  }
+
+  // To the button that it was opened with, also where that was drawn anew meanwhile.
+  back() {
+    if (this.from && !this.from.isConnected) this.around?.querySelectorAll("button")[this.place]?.focus();
   }
 
   unchecked() {
@@ -66,6 +79,7 @@ export class Asking {
 
   async act() {
     const turn = this.turn;
+    const title = byId("ask-title").textContent;
     this.doIt.disabled = true;
     this.check.disabled = true;
     this.answer.append(html("p", { class: "note" }, "doing it"));
@@ -76,6 +90,7 @@ export class Asking {
       this.fields.replaceChildren();
     } catch (error) {
       if (turn === this.turn) this.wrong(error);
+      else this.late(title, error);
       return;
     } finally {
       this.check.disabled = false;
@@ -84,6 +99,20 @@ export class Asking {
     this.doIt.hidden = true;
     say(this.cancel, "close");
     this.cancel.focus();
+  }
+
+  // Whoever did not wait for the answer hears of it all the same.
+  late(title, error) {
+    if (!this.dialog.open) {
+      this.unchecked();
+      say(byId("ask-title"), title);
+      this.fields.replaceChildren();
+      this.check.hidden = true;
+      this.doIt.hidden = true;
+      say(this.cancel, "close");
+      this.dialog.showModal();
+    }
+    this.answer.append(html("pre", { class: "story wrong", role: "alert" }, `${title}: ${error.message}`));
   }
 
   wrong(error) {

@@ -56,12 +56,17 @@ export class Controls {
     this.drawn = drawn;
     say(byId("controls-note"), this.token === null ? "locked: this page can look, and do nothing" : "every one says what will happen before it does; boxes are changed where they are opened");
     if (this.token === null) return this.body.replaceChildren();
-    const had = this.body.contains(document.activeElement) ? document.activeElement.dataset.does : null;
+    const place = this.buttons.indexOf(document.activeElement);
+    const had = place < 0 ? null : document.activeElement.dataset.does;
     const parts = [part("Processes", offered.processes.map((one) => this.process(one))), part("Links", offered.links.map((one) => this.link(one)))];
     if (offered.under_way.length) parts.unshift(part("Under way", offered.under_way.map((one) => this.underWay(one))));
     this.body.replaceChildren(...parts);
-    // What is drawn anew must not take the focus away from who goes by keyboard.
-    if (had) [...this.body.querySelectorAll("button")].find((one) => one.dataset.does === had)?.focus();
+    // What is drawn anew must not take the focus away from who goes by keyboard; what was cut can be healed in its place.
+    if (had) (this.buttons.find((one) => one.dataset.does === had) ?? this.buttons[place])?.focus();
+  }
+
+  get buttons() {
+    return [...this.body.querySelectorAll("button")];
   }
 
   process(one) {

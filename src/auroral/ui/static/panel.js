@@ -6,6 +6,7 @@ import { ask } from "./live.js";
 import { sign } from "./signs.js";
 
 const AGAIN = 2000;
+const FOCUSED = "button, [tabindex]";
 
 export class Panel {
   constructor(marked, controls) {
@@ -72,8 +73,11 @@ export class Panel {
     if (text !== this.shown) {
       this.shown = text;
       const at = this.body.scrollTop;
+      const focused = [...this.body.querySelectorAll(FOCUSED)].indexOf(document.activeElement);
       this.body.replaceChildren(...parts);
       this.body.scrollTop = at;
+      // What is drawn anew must not take the focus away from who goes by keyboard.
+      if (focused >= 0) this.body.querySelectorAll(FOCUSED)[focused]?.focus({ preventScroll: true });
     }
     setTimeout(() => turn === this.turn && this.refresh(), AGAIN);
   }
