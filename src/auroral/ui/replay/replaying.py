@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from threading import Lock
 from typing import Any
 
@@ -26,11 +26,12 @@ class Replaying:
         self.recording = recording
         self._lock = Lock()
         self._lives = _lives(recording)
+        self._happened = list(_happened(recording))
         self._begin()
 
     def _begin(self) -> None:
         self._at, self._next = self.recording.begin, 0
-        self._strips, self._timeline, self._noticing = Strips(), Timeline(self.recording.stage.about), Noticing()
+        self._strips, self._timeline = Strips(), Timeline(self.recording.stage.about)
 
     def facts(self) -> dict[str, Any]:
         """Of the whole."""
@@ -66,20 +67,24 @@ class Replaying:
     def _go_to(self, at: float) -> None:
         if at < self._at:
             self._begin()
-        moments = self.recording.moments
-        while self._next < len(moments) and moments[self._next]["at"] <= at:
-            self._one(moments[self._next])
+        while self._next < len(self._happened) and self._happened[self._next]["at"] <= at:
+            moment = self._happened[self._next]
+            if "delivery" in moment:
+                self._strips.add([moment["delivery"]])
+            else:
+                self._timeline.add([moment])
             self._next += 1
         self._at = at
 
-    def _one(self, moment: Mapping[str, Any]) -> None:
-        if "delivery" in moment:
-            self._strips.add([moment["delivery"]])
-        elif "status" in moment:
-            said = {moment["process"]: moment["status"]}
-            self._timeline.add(self._noticing.noticed([], said, float(moment["at"])))
+
+def _happened(recording: Recording) -> Iterator[Mapping[str, Any]]:
+    """Deliveries and events, also what only shows in what processes said: that is looked through once, and not whenever somebody goes back."""
+    noticing = Noticing()
+    for moment in recording.moments:
+        if "status" in moment:
+            yield from noticing.noticed([], {moment["process"]: moment["status"]}, float(moment["at"]))
         else:
-            self._timeline.add([moment])
+            yield moment
 
 
 def _lives(recording: Recording) -> dict[str, tuple[list[float], list[Mapping[str, Any] | None]]]:
