@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +173,21 @@ def test_who_was_ended_from_outside_is_down_in_the_timeline_too(tmp_path: Path) 
         assert watcha(50)[-1] == "stable" and "watcha" not in replaying.frame(at + 50)["down"]
 
 
+def test_what_a_process_says_while_it_ends_does_not_bring_it_back(tmp_path: Path) -> None:
+    with standing_in(tmp_path / "live") as found:
+        all_is_well(found)
+        now = time.time()
+        record(found, 60, 0)
+        # Its jobs have some seconds to end.
+        found.note("watcha", "ending", now - 31)
+        found.note("watcha", "started", now - 15)
+        recording = open_recording(found.deployed.folder)
+        said = [one for one in recording.moments if one.get("process") != "watcha" or not -29 < one["at"] - now < -15]
+        replaying = Replaying(replace(recording, moments=said))
+        down = ["watcha" in replaying.frame(now - ago)["down"] for ago in (32, 30.5, 25, 16, 10)]
+        assert down == [False, True, True, True, False]
+
+
 def test_failures_are_marked_however_much_happened_afterwards(tmp_path: Path) -> None:
     with standing_in(tmp_path / "live") as found:
         all_is_well(found)
@@ -266,6 +282,15 @@ def test_a_trace_of_the_simulator_is_shown_in_virtual_time(trace: Path) -> None:
     tentative = [one for one in recording.moments if one.get("delivery", {}).get("kind") == "tentative"]
     assert tentative and any(one["delivery"]["coverage"] for one in tentative)
     assert end["outputs"][next(iter(end["outputs"]))]["delay_new"] > 0
+
+
+def test_who_is_dead_stays_so_whatever_happens_to_links_meanwhile(tmp_path: Path) -> None:
+    (tmp_path / "schedule").write_text("at 10s crash q0a; at 13s cut q0b; at 16s heal q0b; at 20s restart q0a")
+    file = tmp_path / "trace.jsonl"
+    asked = ["simulate", "dpc", "--seeds", "3", "--schedule", str(tmp_path / "schedule"), "--trace", str(file)]
+    assert main(asked) == 0
+    replaying = Replaying(open_recording(file))
+    assert [replaying.frame(at)["down"] for at in (9.0, 12.0, 15.0, 18.0, 21.0)] == [[], ["q0a"], ["q0a"], ["q0a"], []]
 
 
 def test_the_diagram_of_a_user_is_drawn_with_its_boxes(tmp_path: Path) -> None:

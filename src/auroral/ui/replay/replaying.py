@@ -92,14 +92,18 @@ def _lives(recording: Recording) -> dict[str, tuple[list[float], list[Mapping[st
     found: dict[str, tuple[list[float], list[Mapping[str, Any] | None]]] = {
         process: ([float("-inf")], [None]) for process in recording.processes
     }
+    over = set[str]()
     for moment in recording.moments:
-        times, said = found.get(str(moment.get("process")), ([], []))
-        event = moment.get("event")
-        if "status" in moment:
+        process, event = str(moment.get("process")), moment.get("event")
+        times, said = found.get(process, ([], []))
+        if "status" in moment and process not in over:
             said.append(moment["status"])
         elif event == "started":
+            over.discard(process)
             said.append({})
         elif event in _ENDED:
+            # What it says while it ends, or is said of it, does not bring it back.
+            over.add(process)
             said.append(None)
         else:
             continue
