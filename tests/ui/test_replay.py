@@ -293,6 +293,16 @@ def test_who_is_dead_stays_so_whatever_happens_to_links_meanwhile(tmp_path: Path
     assert [replaying.frame(at)["down"] for at in (9.0, 12.0, 15.0, 18.0, 21.0)] == [[], ["q0a"], ["q0a"], ["q0a"], []]
 
 
+def test_a_link_is_healed_whichever_of_its_ends_is_named_first(tmp_path: Path) -> None:
+    (tmp_path / "schedule").write_text("at 10s cut q0a-s0; at 16s heal s0-q0a")
+    file = tmp_path / "trace.jsonl"
+    asked = ["simulate", "dpc", "--seeds", "3", "--schedule", str(tmp_path / "schedule"), "--trace", str(file)]
+    assert main(asked) == 0
+    replaying = Replaying(open_recording(file))
+    words = [replaying.frame(at)["groups"]["q0"]["replicas"][0]["words"] for at in (9.0, 12.0, 18.0)]
+    assert words == ["", "does not get s0", ""]
+
+
 def test_the_diagram_of_a_user_is_drawn_with_its_boxes(tmp_path: Path) -> None:
     file = tmp_path / "netmon.jsonl"
     example = Path(__file__).parents[2] / "examples" / "netmon.py"

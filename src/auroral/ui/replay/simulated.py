@@ -199,7 +199,9 @@ class Recording:
                 self._cut.append(fault)
                 self._linked(fault, places, "cut off")
             case "heal" | "rejoin":
-                self._cut = [one for one in self._cut if one.places != fault.places]
+                # Of a link that is cut in both directions, either end may be named first.
+                order = tuple if fault.one_way else frozenset
+                self._cut = [one for one in self._cut if order(one.places) != order(fault.places)]
                 self._linked(fault, places, "healed")
             case _:
                 self._event(fault.at, places[0], "fault", detail=str(fault).partition("s ")[2])
