@@ -173,6 +173,22 @@ def test_who_was_ended_from_outside_is_down_in_the_timeline_too(tmp_path: Path) 
         assert watcha(50)[-1] == "stable" and "watcha" not in replaying.frame(at + 50)["down"]
 
 
+def test_who_is_starting_is_not_taken_for_silent(tmp_path: Path) -> None:
+    with standing_in(tmp_path / "live") as found:
+        all_is_well(found)
+        now = time.time()
+        record(found, 60, 30)
+        found.note("watcha", "killed", now - 31)
+        found.note("watcha", "started", now - 25)
+        # It speaks of itself when its replicas live.
+        record(found, 16, 0)
+        replaying = Replaying(open_recording(found.deployed.folder))
+        frames = [replaying.frame(now - ago) for ago in (30.5, 24, 18, 10)]
+        assert ["watcha" in frame["down"] for frame in frames] == [True, False, False, False]
+        bars = next(row["bars"] for row in frames[-1]["timeline"] if row["process"] == "watcha")
+        assert [str(condition) for condition, _, _ in bars].count("failed") == 1
+
+
 def test_what_a_process_says_while_it_ends_does_not_bring_it_back(tmp_path: Path) -> None:
     with standing_in(tmp_path / "live") as found:
         all_is_well(found)

@@ -10,7 +10,8 @@ from auroral.ui.conditions import Condition, of_state, worst
 
 MOST_BARS, MOST_MARKS = 400, 200
 """Of each row."""
-_DOWN = ("killed", "ending", "failed", "seen down")
+DOWN = ("killed", "ending", "failed", "seen down")
+"""Events with which a process is away."""
 _MARKS = {
     "started": "started",
     "killed": "killed",
@@ -107,7 +108,7 @@ class Timeline:
         kind, at = str(event["event"]), float(event["at"])
         if (words := _MARKS.get(kind)) is not None:
             row.mark(at, words.format_map(_Said(event)), kind in ALARMS)
-        if kind in _DOWN:
+        if kind in DOWN:
             row.turn(self.ended if kind == "ending" else Condition.FAILED, at)
         elif kind == "state":
             row.states[str(event["core"]), str(event["stream"])] = of_state(str(event["state"]))

@@ -16,6 +16,7 @@ from auroral.node.fleet.eventlog import events_in
 from auroral.node.fleet.recording import EVERY, recorded_in
 from auroral.ui.picture import Group
 from auroral.ui.stage import Stage, deployed_in
+from auroral.ui.timeline import DOWN
 
 FORMAT = 1
 HEAD = "auroral trace"
@@ -74,8 +75,10 @@ def _fell_silent(moments: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Who was ended from outside could not say so: from when on each process that said nothing any more was not there."""
     said: dict[str, float] = {}
     for one in moments:
-        if "status" in one:
-            process, at = str(one["process"]), float(one["at"])
+        process, at, event = str(one["process"]), float(one["at"]), one.get("event")
+        if event in DOWN:
+            said.pop(process, None)
+        elif "status" in one or event == "started":
             if at - said.get(process, at) > _STALE:
                 yield {"at": said[process] + _STALE, "process": process, "status": None}
             said[process] = at

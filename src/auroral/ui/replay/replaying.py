@@ -12,9 +12,8 @@ from auroral.ui.noticing import Noticing
 from auroral.ui.replay.recording import Recording
 from auroral.ui.showing import RATE_OVER, Rates, shown
 from auroral.ui.strips import Strips
-from auroral.ui.timeline import ALARMS, Timeline
+from auroral.ui.timeline import ALARMS, DOWN, Timeline
 
-_ENDED = ("killed", "ending", "failed", "seen down")
 _MARKS = 400
 """Bad news that are marked along the whole of it, at most."""
 
@@ -101,7 +100,7 @@ def _lives(recording: Recording) -> dict[str, tuple[list[float], list[Mapping[st
         elif event == "started":
             over.discard(process)
             said.append({})
-        elif event in _ENDED:
+        elif event in DOWN:
             # What it says while it ends, or is said of it, does not bring it back.
             over.add(process)
             said.append(None)
