@@ -181,9 +181,9 @@ def test_who_is_starting_is_not_taken_for_silent(tmp_path: Path) -> None:
         found.note("watcha", "killed", now - 31)
         found.note("watcha", "started", now - 25)
         # It speaks of itself when its replicas live.
-        record(found, 16, 0)
+        record(found, 18, 0)
         replaying = Replaying(open_recording(found.deployed.folder))
-        frames = [replaying.frame(now - ago) for ago in (30.5, 24, 18, 10)]
+        frames = [replaying.frame(now - ago) for ago in (30.5, 24, 19, 10)]
         assert ["watcha" in frame["down"] for frame in frames] == [True, False, False, False]
         bars = next(row["bars"] for row in frames[-1]["timeline"] if row["process"] == "watcha")
         assert [str(condition) for condition, _, _ in bars].count("failed") == 1
@@ -196,7 +196,7 @@ def test_what_a_process_says_while_it_ends_does_not_bring_it_back(tmp_path: Path
         record(found, 60, 0)
         # Its jobs have some seconds to end.
         found.note("watcha", "ending", now - 31)
-        found.note("watcha", "started", now - 15)
+        found.note("watcha", "started", now - 14.5)
         recording = open_recording(found.deployed.folder)
         said = [one for one in recording.moments if one.get("process") != "watcha" or not -29 < one["at"] - now < -15]
         replaying = Replaying(replace(recording, moments=said))
