@@ -196,7 +196,7 @@ MUTANTS = {
 
 
 MUTANTS_OF_LOAD = {
-    name: Mutant(*mutant, part="load")  # type: ignore[arg-type]
+    name: Mutant(*mutant, part="workload")  # type: ignore[arg-type]
     for name, mutant in {
         "what is promised does not count": (
             "selling.py",
@@ -327,7 +327,7 @@ def found_by(mutant: Mutant, seeds: Iterable[int]) -> str:
     assert text.count(mutant.right) == 1, f"{mutant.file} has {mutant.right!r} {text.count(mutant.right)} times"
     with mutated(mutant.file, text.replace(mutant.right, mutant.wrong), mutant.part) as folder:
         ran = subprocess.run(
-            [sys.executable, "-c", TRY_LOAD if mutant.part == "load" else TRY, *map(str, seeds)],
+            [sys.executable, "-c", TRY_LOAD if mutant.part == "workload" else TRY, *map(str, seeds)],
             env=os.environ | {"PYTHONPATH": folder},
             capture_output=True,
             text=True,
