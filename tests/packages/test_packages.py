@@ -243,7 +243,8 @@ def test_a_package_that_cannot_be_imported_is_named_when_it_is_used(
     assert said in problems(lambda: read_diagram(XML.format(FIELD)))
     rows.map("m", {"t": "twice(t)"}).aggregate("most", {"m": "biggest(t)"}, window="1s").output()
     text = problems(made.check)
-    assert text.count("ModuleNotFoundError: No module named 'no_such_module'") == 1
+    assert "function 'twice' of" in text and "aggregate function 'biggest' of" in text, "also of the box behind it"
+    assert text.count("ModuleNotFoundError: No module named 'no_such_module'") == 2
     assert main(["boxes", "scale"]) == 1
     assert said in capsys.readouterr().out
 

@@ -318,7 +318,9 @@ def _corrects(core: Replica) -> bool:
 def _unread(core: Replica) -> list[str]:
     if core.turns.fresh:
         return []
-    return [stream for stream, union in core.unions.items() if union.noted is State.STABILIZATION]
+    # Who gave nothing tentative is only behind: it has nothing to correct, and needs no turn for it.
+    correcting = {stream for stream, union in core.unions.items() if union.outlet.newest >= union.outlet.frontier}
+    return [stream for stream in correcting if core.unions[stream].noted is State.STABILIZATION]
 
 
 def _held_up(core: Replica) -> bool:
