@@ -173,7 +173,7 @@ def test_processes_and_the_whole_deployment_end_and_come_back(browser: Browser, 
         found.down(*found.says.keys() - {"watcha"})
         page.wait_for_selector(".flow[data-name=alerts].failed")
         # Those that are left are seen to be down one after the other.
-        page.wait_for_selector("#summary:text-is('not running')")
+        page.wait_for_selector("#summary span:text-is('not running')")
         assert page.inner_text("#banner").startswith("This deployment does not run.")
         assert squares(page) == {"stable": 58}, "what was seen stays"
         for name in found.says:
