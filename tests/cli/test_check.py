@@ -196,3 +196,38 @@ def test_a_deployment_is_judged_as_a_whole_also_where_some_of_it_cannot_be_read(
         (3, "unknown stream 'deviatoins'"),
         (4, "unknown input stream 'nroth'"),
     }
+
+
+REFUSED = """import auroral
+d = auroral.diagram("d")
+odd = d.input("odd", "v vector")
+rows = d.input("rows", "v int, host string")
+low, rest = rows.filter("low", 3, otherwise=True)
+a, b, c = rows.split("parts", ["v > 1", "v > 2"], otherwise=True, on_error="halt")
+on_time, late = rows.event_time_aggregate("w", {"n": "count()"}, on="v", window="x", lateness="1s", late="side")
+rest.filter("behind", "v +")
+rows.map("typed", {"x": "hots"})
+rows.aggregate("lacks", {"n": "count()"})
+late.output(availability="soon")
+"""
+
+
+def test_a_refused_argument_hides_no_later_error(auroral, tmp_path):
+    (tmp_path / "refused.py").write_text(REFUSED)
+    ended = auroral("check", "--json", "refused.py")
+    (found,) = json.loads(ended.out)["results"]
+    assert ended.code == 1 and [one["line"] for one in found["problems"]] == [3, 5, 6, 7, 8, 9, 10, 11]
+    assert auroral("explain", "refused.py").code == 1
+
+
+def test_what_was_refused_is_told_of_before_what_stops_the_program(auroral, tmp_path):
+    (tmp_path / "stops.py").write_text(REFUSED + "1 / 0\n")
+    ended = auroral("check", "stops.py")
+    assert ended.code == 1 and "refused.py" not in ended.out
+    assert ended.out.index("stops.py:3, input 'odd'") < ended.out.index("ZeroDivisionError")
+
+
+def test_a_program_cannot_go_on_with_what_was_refused(auroral, tmp_path):
+    (tmp_path / "checks.py").write_text(REFUSED.replace('{"x": "hots"}', '{"x": "v"}') + "d.check()\n")
+    ended = auroral("check", "checks.py")
+    assert ended.code == 1 and ended.out.count("'vector' is not a field type") == 1

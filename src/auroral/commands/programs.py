@@ -12,21 +12,33 @@ from typing import Any
 
 from auroral.loading import file_bytes
 from auroral.model.aggregates import REGISTERED
-from auroral.model.builder import DiagramBuilder
+from auroral.model.builder import DiagramBuilder, check
 from auroral.model.diagram import Diagram
 from auroral.model.errors import AuroralError, DiagramError, Place, Problem
 from auroral.model.expression import default_functions
+from auroral.model.gathering import gathering
 
 # Not `__main__`: what a file does only as a program (`if __name__ == "__main__"`) is not wanted here.
 RUN_NAME = "__auroral__"
 
 
 def diagrams_of_program(file: str) -> list[Diagram | DiagramBuilder]:
-    """The diagrams that stand in module-level names of `file`, in their order."""
+    """The diagrams that stand in module-level names of `file`, in their order.
+
+    Where a call in the file is refused, the DiagramError has all that is wrong, with these diagrams too.
+    """
     found: dict[int, Diagram | DiagramBuilder] = {}
-    for value in _run(file).values():
+    with gathering() as noted:
+        try:
+            values = _run(file).values()
+        except DiagramError as error:
+            problems = dict.fromkeys([*noted, *error.problems])
+            raise DiagramError(problems, error.warnings) from error
+    for value in values:
         if isinstance(value, Diagram | DiagramBuilder):
             found.setdefault(id(value), value)
+    if noted:
+        raise DiagramError(_all_that_is_wrong(noted, found.values()))
     if not found:
         raise DiagramError(
             [
@@ -38,6 +50,17 @@ def diagrams_of_program(file: str) -> list[Diagram | DiagramBuilder]:
             ]
         )
     return list(found.values())
+
+
+def _all_that_is_wrong(noted: Iterable[Problem], diagrams: Iterable[Diagram | DiagramBuilder]) -> list[Problem]:
+    """By their lines; a refused step is told of by its diagram too."""
+    problems = list(noted)
+    for diagram in diagrams:
+        try:
+            check(diagram)
+        except DiagramError as error:
+            problems += error.problems
+    return sorted(dict.fromkeys(problems), key=lambda one: one.place.line or 0)
 
 
 def register_functions(files: Iterable[str]) -> None:

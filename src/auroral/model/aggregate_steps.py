@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, overload
@@ -11,7 +11,7 @@ from auroral.model import arguments as given
 from auroral.model.boxes.aggregate import Aggregate
 from auroral.model.boxes.local_clock import OnLocalClock
 from auroral.model.duration import Duration
-from auroral.model.errors import Place
+from auroral.model.errors import Place, Problem
 from auroral.model.windows import Alignment, EventTimeWindow, Landmark, LatePolicy, Runs, StimeWindow, Window
 
 if TYPE_CHECKING:
@@ -185,6 +185,9 @@ class AggregateSteps:
             results, rest = self.builder.add(name, spec, (self,), (name, f"{name}.late"), place)
             return results, rest
         return self.builder.add(name, spec, (self,), (name,), place)[0]
+
+    def refused(self, problems: Sequence[Problem], names: Sequence[str], place: Place) -> Stream | tuple[Stream, ...]:
+        return self.builder.refused(problems, names, place)
 
     def _aggregate(
         self,

@@ -10,12 +10,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import wraps
-from typing import Never, ParamSpec, TypeVar
+from typing import Never, ParamSpec, TypeVar, cast
 
 from auroral.model.boxes.base import Source
 from auroral.model.duration import UNITS, Duration, microseconds
 from auroral.model.errors import DiagramError, Place, Problem, unknown_name
 from auroral.model.expression import SqlExpression
+from auroral.model.gathering import Refusable, gathered, streams_of
 from auroral.model.on_error import OnError
 from auroral.model.schema import Schema, SchemaLike, schema
 
@@ -40,12 +41,29 @@ def refuse(what: str, place: Place, allowed: str, next_step: str) -> Never:
 
 
 def whole_call(step: Callable[P, R]) -> Callable[P, R]:
-    """For methods that users call: an argument that is missing, or that nobody knows, is an error as every other is."""
+    """For methods that users call: an argument that is missing, or that nobody knows, is an error as every other is.
+
+    While the errors of a file are gathered, a step that is refused gives streams of which nothing is known, and the program goes on.
+    """
     signature = inspect.signature(step)
     plain = [part.replace(annotation=part.empty) for part in signature.parameters.values()]
+    makes_streams = "Stream" in str(signature.return_annotation)
 
     @wraps(step)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            check_call(*args, **kwargs)
+            return step(*args, **kwargs)
+        except DiagramError as error:
+            noted, owner = gathered(), args[0] if args else None
+            if noted is None or not makes_streams or not isinstance(owner, Refusable):
+                raise
+            noted += error.problems
+            names = streams_of(step.__name__, args[1:], kwargs)
+            # The declared result is a stream, or a tuple of them.
+            return cast(R, owner.refused(error.problems, names, user_place(step.__name__)))
+
+    def check_call(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -56,7 +74,6 @@ def whole_call(step: Callable[P, R]) -> Callable[P, R]:
                 allowed=f"{step.__name__}{shown}",
                 next_step="give what is missing; the first argument is a name, and what stands behind the * goes by its name",
             )
-        return step(*args, **kwargs)
 
     return called
 

@@ -16,7 +16,7 @@ from auroral.model.checking import Checked
 from auroral.model.checking import check as check_diagram
 from auroral.model.diagram import Box, ConnectionPointView, Diagram, Input, Late, Output, Query, Stamp
 from auroral.model.duration import UNITS, Duration
-from auroral.model.errors import Place
+from auroral.model.errors import Place, Problem
 from auroral.model.expression import Functions
 from auroral.model.names import LOCAL
 from auroral.model.on_error import OnError
@@ -26,6 +26,7 @@ from auroral.model.table_contents import contents_of
 from auroral.model.table_steps import TableHandle
 from auroral.model.tables import Table
 from auroral.model.types import Kind
+from auroral.model.unjudged import Misread
 
 STIME_UNITS = ("s", "ms", "us")
 
@@ -224,6 +225,18 @@ class DiagramBuilder:
         box = Box(name, spec, tuple(stream.name for stream in inputs), tuple(outputs), access=access, place=place)
         self._queries.setdefault(self._query, []).append(box)
         return tuple(Stream(self, stream) for stream in outputs)
+
+    def refused(self, problems: Sequence[Problem], names: Sequence[str], place: Place) -> Stream | tuple[Stream, ...]:
+        """What a call that was refused gives, while the errors of a file are gathered: streams that no step behind them is judged by."""
+        call = f"{place.element} of line {place.line}"
+        taken = {stream for boxes in self._queries.values() for box in boxes for stream in box.outputs}
+        taken |= {one.stream for one in self._inputs}
+        outputs = [n if n and n[0] != "." and n not in taken else f"{call}{n}" for n in names]
+        number = sum(len(boxes) for boxes in self._queries.values())
+        box = Box(f"{call}, {number}", Misread(None, tuple(problems)), (), tuple(outputs), place=place)
+        self._queries.setdefault(self._query, []).append(box)
+        streams = tuple(Stream(self, stream) for stream in outputs)
+        return streams[0] if len(streams) == 1 else streams
 
     def add_errors(self, stream: AggregateSteps) -> Stream:
         """The stream of rows that the step of `stream` rejects: one more output of it, made when it is first asked for."""

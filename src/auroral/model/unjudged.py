@@ -18,7 +18,7 @@ from auroral.model.boxes.stateless import Delay, Filter, Map
 from auroral.model.boxes.waitfor import WaitFor
 from auroral.model.boxes.window_sizes import check_sizes
 from auroral.model.boxes.xsection import XSection
-from auroral.model.errors import DiagramError
+from auroral.model.errors import DiagramError, Problem
 from auroral.model.expression import judge_without_fields, parse, parse_aggregate
 from auroral.model.on_error import OnError
 from auroral.model.stream import StreamType
@@ -29,16 +29,18 @@ _ONE_INPUT = (Filter, Map, Aggregate, Delay, RandomDrop, WindowDrop)
 @dataclass(frozen=True, slots=True)
 class Misread:
     """A box in a file with a parameter that cannot be read, as it would be with some other value: what its other parameters say is
-    judged all the same, so that all is told at once."""
+    judged all the same, so that all is told at once. A step of a Python file that was refused has no `spec`, and its `problems`."""
 
-    spec: BoxSpec
+    spec: BoxSpec | None
+    problems: tuple[Problem, ...] = ()
 
     type: ClassVar[str] = "misread"
     takes_revisions: ClassVar[bool] = True
     facts: ClassVar[BoxFacts] = Later.facts
 
     def resolve(self, inputs: Sequence[StreamType], outputs: int, report: Report) -> TypedBox | None:
-        if len(inputs) != 1:
+        report.problems += self.problems
+        if len(inputs) != 1 or self.spec is None:
             return None
         (stream,), spec = inputs, self.spec
         scope = report.scope(stream)
@@ -65,7 +67,7 @@ class _Text:
 def passes_rows_on(spec: BoxSpec) -> bool:
     """Whether rows leave the box with the fields that they came with, whatever is wrong with the box."""
     if isinstance(spec, Misread):
-        return passes_rows_on(spec.spec)
+        return spec.spec is not None and passes_rows_on(spec.spec)
     if isinstance(spec, Filter):
         # Rejected rows have one field more.
         return spec.on_error is OnError.STOP
@@ -76,7 +78,8 @@ def judge_apart_from_types(spec: BoxSpec, inputs: Sequence[StreamType | None], r
     """Note expressions that are wrong whatever the fields are, sizes of windows, a wrong number of inputs, and fields of a join that
     its known input (not None) has not."""
     if isinstance(spec, Misread):
-        _judge_sources(_readable(spec.spec), report)
+        report.problems += spec.problems
+        _judge_sources(() if spec.spec is None else _readable(spec.spec), report)
         return
     wanted = 2 if isinstance(spec, Join) else 1 if isinstance(spec, _ONE_INPUT) else len(inputs)
     if len(inputs) != wanted:
