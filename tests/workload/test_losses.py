@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from auroral.workload.contracts import Clauses
-from auroral.workload.events import Received, Send, Started, Woken, Write
+from auroral.workload.events import Received, Send, Signed, Started, Submitted, Withdrawn, Woken, Write
 from auroral.workload.messages import (
     Accept,
     Closed,
@@ -209,3 +209,41 @@ def test_a_borrowed_task_that_was_lent_on_goes_back_when_it_is_home_again():
     effects = born.handle(Received("c", Over(1, Fraction(900))), 6.0)
     assert [one for one in said(effects, Over) if one.number == 1] and len(born.books.held) == 10
     assert any(isinstance(one, GaveBack) for one in records(effects))
+
+
+def test_a_term_is_prolonged_only_as_it_was_asked_for_and_for_its_price():
+    for wrong in ({"payment": Fraction(0)}, {"seconds": 40}, {"term": 3}):
+        seller, _, _ = taking()
+        assert said(seller.handle(Woken(), 16.5), Extend) == [Extend(1, 2)]
+        right = {"term": 2, "payment": Fraction(4000), "seconds": 20}
+        seller.handle(Received("a", Prolong(1, **{**right, **wrong})), 17.0)
+        assert seller.books.borrowed["a", 1].until == 21.0, wrong
+    early, _, _ = taking()
+    early.handle(Received("a", Prolong(1, 2, Fraction(4000), 20)), 3.0)
+    assert early.books.borrowed["a", 1].until == 21.0, "nobody asked for it"
+
+
+def test_what_changed_terms_do_not_allow_is_not_prolonged():
+    """L13: at a price outside the new range, or a task that may not move any more."""
+    for changed in (
+        contract("a", "b", 90, duration=20),
+        contract("a", "b", 100, duration=20, clauses=Clauses(("z*",))),
+    ):
+        buyer, _ = lending()
+        buyer.handle(Signed(changed), 10.0)
+        assert not said(buyer.handle(Received("b", Extend(1, 2)), 17.0), Prolong)
+        assert buyer.books.balance == -4000
+    seller, _, _ = taking()
+    seller.handle(Signed(contract("a", "b", 90, duration=20)), 10.0)
+    assert not said(seller.handle(Woken(), 16.5), Extend)
+
+
+def test_a_task_that_is_wanted_again_while_a_partner_runs_it_runs_once():
+    core, _ = lending()
+    core.handle(Withdrawn("a0"), 3.0)
+    core.handle(Submitted(tasks("a", 1)[0]), 4.0)
+    assert len(core.books.held) == 101 and core.books.load == unit(101)
+    core.handle(Received("b", Over(1, Fraction(4000))), 21.0)
+    assert len(core.books.held) == 103 and core.books.load == unit(103)
+    core.handle(Submitted(tasks("a", 1)[0]), 22.0)
+    assert core.books.load == unit(103), "the same again is the same"

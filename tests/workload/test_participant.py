@@ -362,3 +362,32 @@ def test_memory_moves_in_groups():
     full = market({"a": 20, "b": 14}, [contract("a", "b", 100)], {"a": costs, "b": costs})
     full.run(5.0)
     assert held(full) == [20, 14], "part of it would be of no use"
+
+
+def test_a_counter_offer_under_a_contract_that_has_ended_is_not_taken():
+    core = Participant("a", settings())
+    for task in tasks("a", 105):
+        core.handle(Submitted(task), 0.0)
+    for seller in ("b", "c"):
+        core.handle(Signed(contract("a", seller, 100, 5)), 0.0)
+    core.handle(Woken(), 1.0)
+    core.handle(Received("b", Counter(1, ("a0",), 97, 1.0, 10.0)), 1.1)
+    core.handle(Cancelled("a", "b"), 1.2)
+    effects = core.handle(Received("c", Reject(1)), 1.3)
+    assert [(one.to, one.message) for one in effects if hasattr(one, "message")] == [("b", Release(1))]
+    assert not core.books.lent
+
+
+def test_a_borrowed_task_moves_on_only_if_what_is_left_of_its_term_pays_for_the_way():
+    """L27: it saves 9.5 a second for half of d; to move it there and back costs as much as 6 seconds of that."""
+    first = contract("a", "b", 100, duration=10)
+    on = contract("b", "c", 90, duration=10, clauses=Clauses(("a/*",)))
+    for migration, goes in ((0, True), (28, False)):
+        core = Participant("b", settings())
+        for event in (*map(Submitted, tasks("b", 99)), Signed(first), Signed(on)):
+            core.handle(event, 0.0)
+        core.handle(Received("a", Offer(1, (Item("q", unit(), migration=migration),), 100)), 0.0)
+        core.handle(Received("a", Transfer(1, ("q",), 100, Fraction(1000), 10, 0.0)), 0.0)
+        assert len(core.books.borrowed) == 1
+        effects = core.handle(Woken(), 5.0)
+        assert any(isinstance(getattr(one, "message", None), Offer) for one in effects) is goes

@@ -94,8 +94,11 @@ class Books:
     def apply(self, record: Record) -> None:
         match record:
             case Added(task):
+                self._drop([task.name])
                 self.own[task.name] = task
-                self._hold([task])
+                # One that a partner still runs, though its client had withdrawn it, is the client's again when it is back.
+                if not self._is_away(task.name):
+                    self._hold([task])
             case Removed(name):
                 del self.own[name]
                 self._drop([name])
@@ -118,7 +121,7 @@ class Books:
             case Returned(partner, number):
                 loan = self.lent[partner, number]
                 self.lent[partner, number] = replace(loan, returned=True)
-                self._hold(task for task in loan.tasks if self._is_here(task.name))
+                self._hold(self.own.get(task.name, task) for task in loan.tasks if self._is_here(task.name))
             case Settled(partner, number, kept, when):
                 loan = self.lent.pop((partner, number))
                 self.taken.discard((partner, number))
@@ -180,6 +183,9 @@ class Books:
     def _is_here(self, name: str) -> bool:
         return name in self.own or (name in self.came_by and self.came_by[name] not in self.suspended)
 
+    def _is_away(self, name: str) -> bool:
+        return any(task.name == name for loan in self.lent.values() if not loan.returned for task in loan.tasks)
+
     def _hold(self, tasks: Iterable[Task]) -> None:
         for task in tasks:
             self.held[task.name] = task
@@ -201,6 +207,11 @@ def _longer(loan: Loan, payment: Fraction, seconds: Exact) -> Loan:
     money, until = loan.money + payment, loan.until + float(seconds)
     longest, term = loan.seconds + seconds, loan.term + 1
     return replace(loan, money=money, term_payment=payment, seconds=seconds, until=until, longest=longest, term=term)
+
+
+def one_more(loan: Loan, seconds: Exact) -> Fraction:
+    """What so many seconds more cost: as many for each as before, by what was offered. The same on both sides."""
+    return loan.term_payment * seconds / loan.seconds
 
 
 def in_transit(books: Iterable[Books]) -> Iterator[tuple[str, Key, Loan]]:

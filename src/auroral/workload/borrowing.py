@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from auroral.workload.books import Books, Key, Loan
+from auroral.workload.books import Books, Key, Loan, one_more
 from auroral.workload.events import Effect, Send, Write
 from auroral.workload.messages import Extend, Over, Prolong, Taken, Transfer
 from auroral.workload.records import Borrowed, Forgotten, GaveBack, Record, Renewed
@@ -55,7 +55,8 @@ class Borrowing:
         debt = self.books.borrowed.get(key)
         if debt is None or key in self.books.suspended:
             return
-        if said.term == debt.term + 1 and now < debt.until:
+        asked_for = ("extend", key) in self.saying.said_at and said.term == debt.term + 1
+        if asked_for and said.payment == one_more(debt, said.seconds) and now < debt.until:
             yield self._write(Renewed(*key, said.payment, said.seconds, now))
 
     def settle(self, buyer: str, number: int, now: float) -> Iterator[Effect]:
@@ -121,7 +122,7 @@ class Borrowing:
     def _still_worth(self, key: Key, debt: Loan, now: float) -> bool:
         """Whether one more term pays for what the tasks of it that are here cost."""
         terms = self.books.contracts.get((key[0], self.name))
-        if terms is None:
+        if terms is None or not terms.in_range(debt.price):
             return False
         here = total(self.books.held[task.name] for task in debt.tasks if task.name in self.books.held)
         paid = terms.payment(total(debt.tasks), debt.price - self.settings.worth.margin, terms.duration)

@@ -115,8 +115,7 @@ class Buying:
     def _ask(self, now: float) -> Iterator[Effect]:
         while self.to_ask:
             terms = self.to_ask.pop()
-            current = self.books.contracts.get((terms.buyer, terms.seller)) == terms
-            if not current or now < self.not_before.get(terms.seller, now):
+            if not self._holds(terms) or now < self.not_before.get(terms.seller, now):
                 continue
             tasks, whole = self._worth_offering(terms, terms.low, now)
             if not tasks:
@@ -144,7 +143,9 @@ class Buying:
                 yield Send(bid.asked.terms.seller, Release(bid.asked.number))
 
     def _worth_it(self, bid: Bidding, now: float) -> tuple[str, ...]:
-        """Of what was counter-offered."""
+        """Of what was counter-offered, if the contract still holds: the own offer bound at the lowest price only."""
+        if not self._holds(bid.asked.terms):
+            return ()
         named = {task.name: name for name, task in bid.asked.tasks.items() if name in bid.counter.names}
         worth, _ = self._worth_offering(bid.asked.terms, bid.counter.price, now, set(named))
         found = tuple(named[task.name] for task in worth)
@@ -161,7 +162,12 @@ class Buying:
             and self._may_move(task, terms)
             and self._left(task, terms, now) >= least
         ]
-        return self.settings.worth.to_offer(may, self.books.load, terms, price, terms.duration, now)
+        # All that move together come back together: what it costs to move them must be saved by then.
+        seconds = min((self._left(task, terms, now) for task in may), default=terms.duration)
+        return self.settings.worth.to_offer(may, self.books.load, terms, price, seconds, now)
+
+    def _holds(self, terms: Contract) -> bool:
+        return self.books.contracts.get((terms.buyer, terms.seller)) == terms
 
     def _may_move(self, task: Task, terms: Contract) -> bool:
         if not terms.clauses.allow(task):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from auroral.workload.books import Books
+from auroral.workload.books import Books, one_more
 from auroral.workload.buying import transfer
 from auroral.workload.events import Effect, Send, Write
 from auroral.workload.messages import Closed, Extend, Prolong, Settle
@@ -41,6 +41,9 @@ class Lending:
         gone = [task for task in loan.tasks if task.origin == self.books.name and task.name not in self.books.own]
         if said.term != loan.term + 1 or terms is None or gone:
             return
+        if not terms.in_range(loan.price) or not all(map(terms.clauses.allow, loan.tasks)):
+            # Terms were changed since: by the new ones it could not move.
+            return
         # No longer than the tasks are one's own.
         more = min(self.books.until(task.name) for task in loan.tasks) - loan.until
         seconds: Exact = terms.duration if more >= terms.duration else int(more)
@@ -49,7 +52,7 @@ class Lending:
         load, worth = total(loan.tasks), self.settings.worth
         owed = terms.payment(load, loan.price + worth.margin, seconds)
         if worth.expected(load, self.books.load, now, seconds) > owed:
-            payment = terms.payment(load, loan.price, seconds)
+            payment = one_more(loan, seconds)
             yield self._write(Prolonged(*key, payment, seconds, now))
             yield Send(seller, Prolong(said.number, said.term, payment, seconds))
 
