@@ -212,7 +212,7 @@ def test_a_borrowed_task_that_was_lent_on_goes_back_when_it_is_home_again():
 
 
 def test_a_term_is_prolonged_only_as_it_was_asked_for_and_for_its_price():
-    for wrong in ({"payment": Fraction(0)}, {"seconds": 40}, {"term": 3}):
+    for wrong in ({"payment": Fraction(0)}, {"seconds": 40, "payment": Fraction(8000)}, {"term": 3}):
         seller, _, _ = taking()
         assert said(seller.handle(Woken(), 16.5), Extend) == [Extend(1, 2)]
         right = {"term": 2, "payment": Fraction(4000), "seconds": 20}

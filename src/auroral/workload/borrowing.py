@@ -55,8 +55,13 @@ class Borrowing:
         debt = self.books.borrowed.get(key)
         if debt is None or key in self.books.suspended:
             return
-        asked_for = ("extend", key) in self.saying.said_at and said.term == debt.term + 1
-        if asked_for and said.payment == one_more(debt, said.seconds) and now < debt.until:
+        terms = self.books.contracts.get((buyer, self.name))
+        as_agreed = (
+            terms is not None and 0 < said.seconds <= terms.duration and said.payment == one_more(debt, said.seconds)
+        )
+        if ("extend", key) not in self.saying.said_at or not as_agreed:
+            return
+        if said.term == debt.term + 1 and now < debt.until:
             yield self._write(Renewed(*key, said.payment, said.seconds, now))
 
     def settle(self, buyer: str, number: int, now: float) -> Iterator[Effect]:
