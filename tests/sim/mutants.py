@@ -286,7 +286,7 @@ MUTANTS_OF_LOAD = {
             "buying.py",
             "return terms.duration if until - now >= terms.duration else int(until - now)",
             "return terms.duration",
-            0,
+            12,
         ),
         "a borrowed task goes on though it may not": (
             "buying.py",
