@@ -296,6 +296,14 @@ def test_who_reaches_nobody_that_keeps_what_it_needs_has_not_fallen_behind(run):
     assert not list(nobody_falls_behind(later(later(run, "ports", frontier=40), "outlets", kept_from=41)))
 
 
+def test_who_has_only_just_come_to_read_it_has_not_fallen_behind(run):
+    """By another version, which it heard of late: seed 51181."""
+    behind = later(later(run, "ports", frontier=40), "outlets", kept_from=40)
+    assert list(nobody_falls_behind(behind))
+    new = [replace(m, ports={}) if m.at < 35 else m for m in behind.moments]
+    assert not list(nobody_falls_behind(replace(behind, moments=new)))
+
+
 def test_what_a_reader_needed_that_is_none_any_more_is_not_hoarded(run):
     """Until that is heard of."""
 

@@ -72,6 +72,16 @@ def test_what_no_version_reads_yet_begins_with_what_is_kept_of_it_when_a_replica
     assert judged(run).violations == () and len(run.stage.layout.decision("w").starts) == 2
 
 
+def test_what_no_version_reads_any_more_begins_with_what_is_kept_of_it_too():
+    """Seed 51242: nobody was reached when it came back, and it asked for all that was ever read: that was said to be lost."""
+    schedule = (
+        "at 10s change u; at 20s crash ua-ub; at 20.2s restart ub; at 20.5s cut ua; at 20.6s restart ua; at 23s heal ua"
+    )
+    run = observed(replace(chain("", seconds=40), later={"u": LATER["one input less"]}, faults=parse(schedule)))
+    assert run.stage.layout.decision("u").starts[1] < 40
+    assert judged(run).violations == ()
+
+
 def test_who_comes_back_begins_by_what_its_version_reads_whatever_a_later_one_still_lacks():
     """What only the later one reads says nothing of where to begin, and is not waited for when the other inputs say so."""
     schedule = (

@@ -148,8 +148,9 @@ class Recovery:
     def _begun(self, stream: str) -> None:
         union = self.unions[stream]
         union.begun = True
-        if resuming := self._resuming(union):
-            self.provisional[stream] = resuming
+        # What it reads no more is not waited for.
+        if resuming := {name for name in self._resuming(union) if union.is_read(name, union.outlet.frontier)}:
+            self.provisional[stream] = frozenset(resuming)
 
     def _resuming(self, union: SUnion) -> frozenset[str]:
         return frozenset(name for name, port in union.ports.items() if port.resuming)
@@ -193,11 +194,16 @@ class Recovery:
 
     def _begin_without(self, port: Port) -> None:
         """An input that nobody gives would keep it mute for as long as that lasts: begin with what all that is made from it needs, if
-        that is known."""
+        that is known. What only earlier versions read is still to begin with what is kept of it."""
         using = self._read_by(port)
         starts = {stream: start for stream in using if (start := self._known_start(stream)) is not None}
-        if using and starts.keys() == using.keys():
-            port.start_at(min(using[stream].reads_from(port.stream, start) for stream, start in starts.items()))
+        needed = [
+            using[stream].reads_from(port.stream, start)
+            for stream, start in starts.items()
+            if using[stream].is_read(port.stream, start)
+        ]
+        if needed and starts.keys() == using.keys():
+            port.start_at(min(needed))
 
     def _made_from(self, port: Port) -> dict[str, SUnion]:
         return {stream: union for stream, union in self.unions.items() if port.stream in union.ports}

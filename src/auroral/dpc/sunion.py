@@ -480,9 +480,9 @@ class SUnion:
         # What comes next is there before a version that begins later reads it.
         return min(found if found and port.resuming else [*found, port.frontier])
 
-    def is_read(self, name: str) -> bool:
-        """By a version that is decided or promised."""
-        return not self.versions.readings or any(self._read_in(name))
+    def is_read(self, name: str, since: int = 0) -> bool:
+        """By a version that is decided or promised, for this bucket or a later one."""
+        return not self.versions.readings or any(since < end for _, _, end in self._read_in(name))
 
     def _read_in(self, name: str) -> Iterator[tuple[int, int, int]]:
         """By each version that reads an input: its horizon, and the buckets that are computed by it, or may be."""

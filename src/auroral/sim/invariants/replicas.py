@@ -60,7 +60,8 @@ def nobody_falls_behind(run: Run) -> Judging:
 
 def _behind(before: Moment, moment: Moment, producers: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     for (name, stream), port in moment.ports.items():
-        if moment.living[name] > before.at:
+        # Who came to read it since, by another version, has only just asked for it.
+        if moment.living[name] > before.at or (name, stream) not in before.ports:
             continue
         # What a move has left behind is not read any more.
         read = [producer for producer in producers[stream] if producer in port.producers]
