@@ -155,13 +155,13 @@ def test_a_stable_bucket_that_comes_again_and_differs_is_reported():
 
 
 def test_a_replica_that_failed_gives_what_it_has_all_the_same():
-    """It is reached, and nothing new comes from it; what it made stable before is still to be had."""
+    """It is reached, and what it made stable before is still to be had; and so is what it held back since before its inputs fell silent."""
     found = port()
     all_of(found.switch({"a": Offer(State.FAILURE), "b": Offer(State.FAILURE)}, 1.0))
     further = {"a": Offer(State.FAILURE), "b": Offer(State.FAILURE, frontier=3)}
     assert all_of(found.switch(further, 1.1)) == [
         Send("a", Unsubscribe("s", 1)),
-        Send("b", Subscribe("s", 2, Lane.CORRECT, 0, False)),
+        Send("b", Subscribe("s", 2, Lane.BOTH, 0, False)),
     ]
     all_of(found.take_stable(stable(0, 10, 11, 12), 1.2))
     assert all_of(found.switch(further, 1.3)) == []
@@ -171,7 +171,7 @@ def test_one_that_is_blocked_is_read_for_the_stable_buckets_that_it_has():
     """D68, D81: who came back with nothing would stay mute until its producer's failure ends."""
     found = Port("s", ("a",), SETTINGS, ("x",), resuming=True)
     (sent,) = found.switch({"a": Offer(State.FAILURE, frontier=9)}, 0.5)
-    assert sent == Send("a", Subscribe("s", 1, Lane.CORRECT, None, False))
+    assert sent == Send("a", Subscribe("s", 1, Lane.BOTH, None, False))
     all_of(found.take_stable(stable(5, 15, 16, 17, 18), 1.0))
     assert found.frontier == 9
     ended = all_of(found.switch({"a": Offer(State.FAILURE, frontier=9)}, 1.1))

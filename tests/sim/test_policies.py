@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from auroral.dpc.events import Evaluate, Evaluated, Logged
@@ -10,10 +12,10 @@ from auroral.dpc.settings import Policy, Settings
 from auroral.dpc.source import Source
 from auroral.dpc.states import State
 from auroral.sim.invariants import INVARIANTS
-from auroral.sim.simulate import observed
+from auroral.sim.simulate import observed, simulate
 from auroral.sim.standin import Kind, Query, content
 from auroral.sim.world import World
-from sim.scenarios import chain
+from sim.scenarios import chain, pair
 
 pytestmark = pytest.mark.slow
 
@@ -61,3 +63,20 @@ def test_an_output_that_is_not_affected_stays_stable_while_another_is_corrected(
     assert {outlet.frontier for outlet in replica.outlets.values()} == {200}
     assert set(states["one.out"]) == {State.STABLE}
     assert set(states["both.out"]) == {State.STABLE, State.UP_FAILURE, State.STABILIZATION}
+
+
+DELAYED = {"while_failing": Policy.DELAY, "while_correcting": Policy.DELAY, "bound": 8.0}
+
+
+def test_what_was_held_back_before_all_sources_fell_silent_comes_from_those_that_say_failure():
+    """D77: rows end while most is still to be corrected, so that it is only judged what is late."""
+    given = pair("at 5s silence t; at 35s resume t", 60, job=1.0, **DELAYED)
+    outcome = simulate(replace(given, job_bucket=0.3))
+    assert not [broken for broken in outcome.violations if broken.startswith("within_the_bound")]
+
+
+def test_what_is_new_does_not_wait_for_a_guess_of_what_is_about_to_be_stable():
+    """D77: all sources were silent, and each bucket takes more than half of its own time."""
+    schedule = "at 5s silence t; at 15s resume t; at 17s silence s; at 17s silence t; at 23s resume s; at 23s resume t"
+    outcome = simulate(replace(pair(schedule, 60, job=0.5, **DELAYED), job_bucket=0.3))
+    assert not outcome.violations, str(outcome)

@@ -143,12 +143,23 @@ class Jobs:
     def _at_once(
         self, due: Mapping[str, tuple[int, int]], deadlines: Mapping[str, Mapping[int, float]], now: float
     ) -> int:
-        """Buckets. Of what is only to be made stable, all that may be: a smaller guess would be done just before the job that does so."""
+        """Buckets. Of what is only to be made stable, all that may be: a smaller guess would be done just before the job that does so. But
+        what is new behind it waits for the guess, and must not wait for longer than it may."""
         first = [(self.unions[stream], deadlines[stream][begin] - now, begin) for stream, (begin, _) in due.items()]
-        if all(begin < union.stable_range[1] for union, _, begin in first):
-            return MOST_GUESSED
+        final = {stream: self._next_final(stream) for stream in due}
+        if all(begin < final[stream] for stream, (begin, _) in due.items()):
+            longest = max(min(end - begin, MOST_GUESSED) for begin, end in due.values())
+            done = now + self.usual.value + self.guesses.beyond_first(longest)
+            behind = (time for stream in due for b, time in deadlines[stream].items() if b >= final[stream])
+            if done <= min(behind, default=done):
+                return MOST_GUESSED
         spare = min(max(left, SHARE * union.aside) for union, left, _ in first)
         return self.guesses.most(spare, self.usual.value, first[0][0].settings.bucket)
+
+    def _next_final(self, stream: str) -> int:
+        """The first bucket that is not made stable by the job that runs, or by the next one."""
+        ends = [job.end for job in self.running.values() if not job.tentative and stream in job.ranges]
+        return max(ends, default=self.unions[stream].stable_range[1])
 
     def _evaluate(self, ranges: Mapping[str, tuple[int, int]], tentative: bool, now: float) -> Evaluate:
         self.last += 1

@@ -135,7 +135,9 @@ class Port:
         # Only one can say where to begin.
         both = (self.curr,) if self.resuming else (self.curr, self.bck)
         feeds = [feed for feed in both if feed is not None]
-        if len({feed.replica for feed in feeds}) < len(feeds):
+        # Who is read alone may have something new to give, be it held back since before all of its inputs fell silent.
+        alone = len(feeds) == 1 and feeds[0].lane is Lane.CORRECT
+        if alone or len({feed.replica for feed in feeds}) < len(feeds):
             return {feeds[0].replica: Lane.BOTH}
         return {feed.replica: feed.lane for feed in feeds}
 
