@@ -19,7 +19,7 @@ from auroral.sim.invariants import INVARIANTS, bounds, buffers_are_bounded
 from auroral.sim.invariants.buffers import nothing_is_hoarded, only_what_has_no_room_is_lost
 from auroral.sim.invariants.going import AsItGoes
 from auroral.sim.invariants.replicas import nobody_falls_behind, one_is_read, turns_are_granted
-from auroral.sim.invariants.stable import stable_is_right
+from auroral.sim.invariants.stable import every_row_is_accounted_for, stable_is_right
 from auroral.sim.network import SLOWER
 from auroral.sim.seen import EVERY, Correction, Delivery, Dropped, Final, Moment, Planned, Run
 from auroral.sim.simulate import judged, observed
@@ -290,6 +290,15 @@ def test_what_has_no_room_may_be_lost(run):
         pauses=[(20.0, "s@s", 40)],
     )
     assert not list(only_what_has_no_room_is_lost(found))
+
+
+def test_who_has_only_given_up_something_may_begin_again_further_on(run):
+    """Where the input begins that it waited for: seed 61068."""
+    (_, made) = ends = [run.finals["w@wa", 1, "w.out"][at] for at in (0, 9)]
+    assert [one.bucket for one in ends] == [0, 9]
+    given_up = replace(run, finals={("w@wa", 99, "w.out"): [lost_at(4.0)._replace(bucket=3), made]})
+    assert not list(every_row_is_accounted_for(given_up))
+    assert list(every_row_is_accounted_for(replace(run, finals={("w@wa", 99, "w.out"): ends})))
 
 
 def test_who_reaches_nobody_that_keeps_what_it_needs_has_not_fallen_behind(run):

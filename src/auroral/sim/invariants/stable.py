@@ -98,10 +98,12 @@ def every_row_is_accounted_for(run: Run) -> Iterator[str]:
     it is in the end. None is late, rejected or shed in a simulation. What is lost by choice (D71) is in a declared gap."""
     for (core, life, stream), finals in run.finals.items():
         said, following = f"{core}, life {life}", finals[0].bucket if finals else 0
+        made_nothing = True
         for one in finals:
-            if one.bucket != following:
+            # Who gave up what an input lacked for too long, and had made nothing, begins again where that input does when it is back.
+            if one.bucket != following and not (made_nothing and one.bucket > following):
                 yield f"{said}: bucket {one.bucket} of {stream} was made stable, and was to be {following}"
-            following = one.bucket + 1
+            following, made_nothing = one.bucket + 1, made_nothing and one.content.lost
             if not one.content.lost:
                 yield from (f"{said}: {words}" for words in _wrongly_made(run, core, stream, one))
         outlet = _outlet(run, core, life, stream)
