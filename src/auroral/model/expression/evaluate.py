@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import Any
+from typing import Any, Protocol
 
 from auroral.model.expression.builtins import TRIGONOMETRIC
 from auroral.model.expression.singles import nearest_single
@@ -33,7 +33,12 @@ _BLANK = "[ \t\r\n]*"
 _INTEGER = re.compile(rf"{_BLANK}([+-]?[0-9]+){_BLANK}")
 _NUMBER = re.compile(rf"{_BLANK}([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?){_BLANK}")
 
-Row = Mapping[tuple[str | None, str], Any]
+
+class Row(Protocol):
+    """What (qualifier, field) stands for: a mapping, or what looks it up."""
+
+    def __getitem__(self, name: tuple[str | None, str], /) -> Any: ...
+
 
 _WIDEST_PAD = 65536
 
